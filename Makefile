@@ -1,0 +1,46 @@
+# Every target works from a bare clone and makes what it needs: only Python 3.11+ and make are assumed.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: help venv demo test test-slow lint bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo       assemble, link and disassemble a shipped kernel"
+	@echo "make test       lint, types, import contracts, and the tests"
+	@echo "make test-slow  all of that, with the slow tests too"
+	@echo "make lint       ruff, mypy and import-linter only"
+	@echo "make bench      every benchmark (docs/bench.md)"
+	@echo "make venv       $(VENV) with the package and its development tools"
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "tilewright needs Python 3.11 or later; try 'make PYTHON=python3.12 …'" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+venv: $(STAMP)
+
+demo: $(STAMP)
+	@$(BIN)/tilewright demo
+
+lint: $(STAMP)
+	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/pytest -n 2
+
+test-slow: lint
+	$(BIN)/pytest -n 2 -m 'slow or not slow'
+
+bench: $(STAMP)
+	@$(BIN)/tilewright bench
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
