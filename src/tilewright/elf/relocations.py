@@ -1,10 +1,10 @@
 """The relocation types of Colossus objects: what each computes, checks and writes.
 
-S is the symbol's value, A the addend, B the start of tile memory. The value is `(S + A - B) >> shift`
-for relative types and `(S + A) >> shift` for the others; `S + A` must be aligned to
-`1 << shift` and the value must lie in 0 .. 2**bits - 1 (so a difference that goes negative fails).
-There is no PC-relative type: branches are absolute. Evidence: two independent public linkers
-agree bit for bit (docs/objects.md).
+S is the symbol's value, A the addend, B the start of tile memory. The value is
+`(S + A - B) >> shift` for relative types and `(S + A) >> shift` for the others; `S + A` must be
+aligned to `1 << shift` and the value must lie in 0 .. 2**bits - 1, so a difference that goes
+negative fails. There is no PC-relative type: branches are absolute. Evidence: two independent
+public linkers agree bit for bit (docs/objects.md).
 """
 
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ class RelocationRule:
         return value
 
     def apply(self, data: bytearray, offset: int, target: int) -> None:
-        """Write the value for `target` = S + A into `data` at `offset`. Raises `RelocationError`."""
+        """Write the value for `target` = S + A at `offset`. Raises `RelocationError`."""
         value = self.value(target)
         end = offset + self.width
         word = int.from_bytes(data[offset:end], "little")

@@ -1,0 +1,52 @@
+"""The IPU21 instruction set as one table, and everything that is derived from it.
+
+`instructions.txt` has one line per instruction form. What each instruction does will be stated
+beside it, in `tilewright.isa.meaning`, keyed by `Form.name`.
+
+- forms: `FORMS`, `FORM_BY_NAME`, `Form`, `Operand`, `Field`, `Kind`, `Lane`, `Mode`, `Evidence`
+- words: `encode`, `decode`, `decode_words`, `Instruction`, `UNKNOWN`, `COISSUE`, `EncodingError`
+- text: `instruction_text`, `SPELLINGS`, `Spelling`, `spelling_of`
+- registers: `parse_register`, `register_name`, `RegisterError`
+"""
+
+from tilewright.isa.codec import UNKNOWN, Instruction, decode, decode_words, encode
+from tilewright.isa.fields import Field
+from tilewright.isa.forms import (
+    COISSUE,
+    EncodingError,
+    Evidence,
+    Form,
+    Kind,
+    Lane,
+    Mode,
+    Operand,
+)
+from tilewright.isa.registers import RegisterError, parse_register, register_name
+from tilewright.isa.spellings import SPELLINGS, Spelling, instruction_text, spelling_of
+from tilewright.isa.table import FORM_BY_NAME, FORMS
+
+__all__ = [
+    "COISSUE",
+    "FORMS",
+    "FORM_BY_NAME",
+    "SPELLINGS",
+    "UNKNOWN",
+    "EncodingError",
+    "Evidence",
+    "Field",
+    "Form",
+    "Instruction",
+    "Kind",
+    "Lane",
+    "Mode",
+    "Operand",
+    "RegisterError",
+    "Spelling",
+    "decode",
+    "decode_words",
+    "encode",
+    "instruction_text",
+    "parse_register",
+    "register_name",
+    "spelling_of",
+]

@@ -1,0 +1,61 @@
+"""A field of an instruction word: where the bits of a value live."""
+
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+Words = TypeVar("Words", int, NDArray[np.unsignedinteger[Any]])
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Bit ranges (high, low) of a word, inclusive, the value's most significant bits first."""
+
+    pieces: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def parse(cls, text: str) -> "Field":
+        """From the table's notation: `15:0`, `27`, or `19:16,11:0`. Raises `ValueError`."""
+        pieces = []
+        for piece in text.split(","):
+            high, _, low = piece.partition(":")
+            pieces.append((int(high), int(low or high)))
+        field = cls(tuple(pieces))
+        if any(not 31 >= high >= low >= 0 for high, low in pieces):
+            raise ValueError(f"bit range outside 31:0 or reversed: [{text}]")
+        if field.width != field.mask.bit_count():
+            raise ValueError(f"bit ranges overlap: [{text}]")
+        return field
+
+    @property
+    def width(self) -> int:
+        """Bits of the value."""
+        return sum(high - low + 1 for high, low in self.pieces)
+
+    @property
+    def mask(self) -> int:
+        """The bits of the word that belong to this field."""
+        mask = 0
+        for high, low in self.pieces:
+            mask |= ((1 << (high - low + 1)) - 1) << low
+        return mask
+
+    def insert(self, value: int) -> int:
+        """The word's bits for an unsigned `value` that fits; all other bits are 0."""
+        word = 0
+        for high, low in reversed(self.pieces):
+            size = high - low + 1
+            word |= (value & ((1 << size) - 1)) << low
+            value >>= size
+        return word
+
+    def extract(self, word: Words) -> Words:
+        """The unsigned value held by a word, or by each word of an array."""
+        value: Any = word & 0
+        for high, low in self.pieces:
+            size = high - low + 1
+            value <<= size
+            value |= word >> low & ((1 << size) - 1)
+        return cast("Words", value)
