@@ -1,12 +1,13 @@
 """Instruction forms and their operands: what one line of `instructions.txt` says."""
 
+import dataclasses
 import re
 from dataclasses import dataclass
 from enum import Enum
 
 from tilewright.errors import TilewrightError
 from tilewright.isa.fields import Field
-from tilewright.isa.registers import FILE_SIZE, register_name
+from tilewright.isa.registers import FILE_SIZE, MZERO, register_name
 
 COISSUE = 1 << 31
 """Set in both words of a bundle."""
@@ -74,38 +75,36 @@ class Operand:
     broadcast: str = ""
     shift: int = 0
     unit: int = 0
+    signature: str = dataclasses.field(init=False)
+    """How the operand looks in text: `m`, `mm+=`, `aq`, `a:BL`, or `i` for an immediate."""
+    minimum: int = dataclasses.field(init=False)
+    maximum: int = dataclasses.field(init=False)
+    step: int = dataclasses.field(init=False)
+    """Values are multiples of this, from `minimum` to `maximum` inclusive."""
+
+    def __post_init__(self) -> None:
+        bits = self.field.width - (self.kind is Kind.SIGNED)
+        if self.is_register:
+            group = {1: self.file, 2: self.file * 2, 4: self.file + "q"}[self.count]
+            signature = group + self.suffix + self.broadcast
+            # $m12 to $m15 are read-only views and make no pairs.
+            registers = MZERO - 3 if (self.file, self.count) == ("m", 2) else FILE_SIZE
+            minimum, maximum, step = 0, registers - self.count, self.count
+        else:
+            signature = "i"
+            minimum = -1 << bits if self.kind is Kind.SIGNED else 0
+            maximum, step = ((1 << bits) - 1) << self.shift, 1 << self.shift
+        for name, value in (
+            ("signature", signature),
+            ("minimum", minimum),
+            ("maximum", maximum),
+            ("step", step),
+        ):
+            object.__setattr__(self, name, value)
 
     @property
     def is_register(self) -> bool:
         return self.kind is Kind.REGISTER
-
-    @property
-    def signature(self) -> str:
-        """How the operand looks in text: `m`, `mm+=`, `aq`, `a:BL`, or `i` for an immediate."""
-        if not self.is_register:
-            return "i"
-        return self.file * {1: 1, 2: 2, 4: 1}[self.count] + (
-            ("q" if self.count == 4 else "") + self.suffix + self.broadcast
-        )
-
-    @property
-    def minimum(self) -> int:
-        """The smallest value."""
-        return -1 << (self.field.width - 1) if self.kind is Kind.SIGNED else 0
-
-    @property
-    def maximum(self) -> int:
-        """The largest value."""
-        if self.is_register:
-            last = 12 if (self.file, self.count) == ("m", 2) else FILE_SIZE
-            return last - self.count
-        bits = self.field.width - (self.kind is Kind.SIGNED)
-        return ((1 << bits) - 1) << self.shift
-
-    @property
-    def step(self) -> int:
-        """Values are multiples of this."""
-        return self.count if self.is_register else 1 << self.shift
 
     def accepts(self, value: int) -> bool:
         """Whether the operand can hold `value`."""
