@@ -1,6 +1,6 @@
 """The table of instruction forms, loaded once and checked while loading."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from importlib import resources
 from itertools import combinations
 
@@ -13,31 +13,37 @@ class TableError(Exception):
 
 def load_forms(text: str) -> tuple[Form, ...]:
     """Parse the table and check that it is unambiguous. Raises `TableError` naming the lines."""
-    forms: list[Form] = []
+    numbers: dict[Form, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line or line.startswith("#"):
             continue
         try:
-            forms.append(parse_form(len(forms), line))
+            form = parse_form(len(numbers), line)
         except ValueError as error:
             raise TableError(f"instructions.txt:{number}: {error}: {line}") from error
-    _check_no_overlap(forms)
-    _check_unique_names(forms)
-    return tuple(forms)
+        numbers[form] = number
+    _check_no_overlap(numbers)
+    _check_unique_names(numbers)
+    return tuple(numbers)
 
 
-def _check_no_overlap(forms: Iterable[Form]) -> None:
-    for one, other in combinations(forms, 2):
+def _check_no_overlap(numbers: Mapping[Form, int]) -> None:
+    for one, other in combinations(numbers, 2):
         if not (one.base ^ other.base) & one.mask & other.mask:
-            raise TableError(f"a word can be both '{one.name}' and '{other.name}'")
+            raise TableError(
+                f"instructions.txt:{numbers[other]}: a word can be both '{other.name}' and "
+                f"'{one.name}' of line {numbers[one]}"
+            )
 
 
-def _check_unique_names(forms: Iterable[Form]) -> None:
-    seen: set[str] = set()
-    for form in forms:
+def _check_unique_names(numbers: Mapping[Form, int]) -> None:
+    seen: dict[str, int] = {}
+    for form, number in numbers.items():
         if form.name in seen:
-            raise TableError(f"two forms are named '{form.name}'")
-        seen.add(form.name)
+            raise TableError(
+                f"instructions.txt:{number}: '{form.name}' is a form of line {seen[form.name]} too"
+            )
+        seen[form.name] = number
 
 
 FORMS: tuple[Form, ...] = load_forms(

@@ -4,6 +4,9 @@ Evidence: public linker sources, debugger notes and a third-party C600 stack agr
 map; docs/fidelity.md tells which figures are documented and which are inferred.
 """
 
+ARCHITECTURE_VERSION = 21
+"""What `__IPU_ARCH_VERSION__` says, and the architecture byte of objects in hexadecimal."""
+
 TILES = 1472
 WORKERS = 6
 
