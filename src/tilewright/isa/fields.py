@@ -1,5 +1,6 @@
 """A field of an instruction word: where the bits of a value live."""
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -14,6 +15,18 @@ class Field:
     """Bit ranges (high, low) of a word, inclusive, the value's most significant bits first."""
 
     pieces: tuple[tuple[int, int], ...]
+    width: int = dataclasses.field(init=False)
+    """Bits of the value."""
+    mask: int = dataclasses.field(init=False)
+    """The bits of the word that belong to this field."""
+
+    def __post_init__(self) -> None:
+        width, mask = 0, 0
+        for high, low in self.pieces:
+            width += high - low + 1
+            mask |= ((1 << (high - low + 1)) - 1) << low
+        object.__setattr__(self, "width", width)
+        object.__setattr__(self, "mask", mask)
 
     @classmethod
     def parse(cls, text: str) -> "Field":
@@ -28,19 +41,6 @@ class Field:
         if field.width != field.mask.bit_count():
             raise ValueError(f"bit ranges overlap: [{text}]")
         return field
-
-    @property
-    def width(self) -> int:
-        """Bits of the value."""
-        return sum(high - low + 1 for high, low in self.pieces)
-
-    @property
-    def mask(self) -> int:
-        """The bits of the word that belong to this field."""
-        mask = 0
-        for high, low in self.pieces:
-            mask |= ((1 << (high - low + 1)) - 1) << low
-        return mask
 
     def insert(self, value: int) -> int:
         """The word's bits for an unsigned `value` that fits; all other bits are 0."""

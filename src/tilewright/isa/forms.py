@@ -81,6 +81,8 @@ class Operand:
     maximum: int = dataclasses.field(init=False)
     step: int = dataclasses.field(init=False)
     """Values are multiples of this, from `minimum` to `maximum` inclusive."""
+    stored_shift: int = dataclasses.field(init=False)
+    """The field holds the value shifted right by this; a narrow register field its upper bits."""
 
     def __post_init__(self) -> None:
         bits = self.field.width - (self.kind is Kind.SIGNED)
@@ -99,6 +101,7 @@ class Operand:
             ("minimum", minimum),
             ("maximum", maximum),
             ("step", step),
+            ("stored_shift", 4 - self.field.width if self.is_register else self.shift),
         ):
             object.__setattr__(self, name, value)
 
@@ -114,14 +117,14 @@ class Operand:
         """The word's bits for `value`. Raises `EncodingError` if it does not fit."""
         if not self.accepts(value):
             raise EncodingError(f"{self.describe()} cannot be {self.show(value)}")
-        return self.field.insert((value >> self._stored_shift) & ((1 << self.field.width) - 1))
+        return self.field.insert((value >> self.stored_shift) & ((1 << self.field.width) - 1))
 
     def decode(self, word: int) -> int:
         """The value held by a word, whether or not it is one the operand accepts."""
         stored = self.field.extract(word)
         if self.kind is Kind.SIGNED and stored >> (self.field.width - 1):
             stored -= 1 << self.field.width
-        return stored << self._stored_shift
+        return stored << self.stored_shift
 
     @property
     def has_unused_numbers(self) -> bool:
@@ -156,11 +159,6 @@ class Operand:
         article = "a" if self.file == "m" else "an"
         example = register_name(self.file, self.count, self.count) + self.suffix + self.broadcast
         return f"{article} ${self.file} {noun} such as {example}"
-
-    @property
-    def _stored_shift(self) -> int:
-        # A register field narrower than 4 bits holds the upper bits of the number.
-        return 4 - self.field.width if self.is_register else self.shift
 
 
 _OPERAND = re.compile(

@@ -6,6 +6,7 @@ assembler tests and help texts; the names ending in `zi` and `iz`, which force o
 immediates, are ours, so that every word has a text that assembles back to it.
 """
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -31,6 +32,8 @@ class Spelling:
 
     Each entry of `operands` is the position of an operand in the text, or a `Fixed` value.
     `signature` is that of the text. `is_preferred`: printed instead of the plain mnemonic.
+    `places`: for each operand of the text, the form's operand that it fills (the first of them);
+    `text_operands` are those operands.
     """
 
     mnemonic: str
@@ -38,6 +41,15 @@ class Spelling:
     form: Form
     operands: tuple[int | Fixed, ...]
     is_preferred: bool = False
+    places: tuple[int, ...] = dataclasses.field(init=False)
+    text_operands: tuple[Operand, ...] = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        places = tuple(self.operands.index(position) for position in range(len(self.signature)))
+        object.__setattr__(self, "places", places)
+        object.__setattr__(
+            self, "text_operands", tuple(self.form.operands[place] for place in places)
+        )
 
     def expand(self, values: Sequence[int]) -> tuple[int, ...]:
         """The form's operand values for those of the text."""
@@ -45,19 +57,11 @@ class Spelling:
             entry.value if isinstance(entry, Fixed) else values[entry] for entry in self.operands
         )
 
-    def places(self) -> tuple[int, ...]:
-        """For each operand of the text, the form's operand that it fills (the first of them)."""
-        return tuple(self.operands.index(position) for position in range(len(self.signature)))
-
-    def text_operands(self) -> tuple[Operand, ...]:
-        """The form's operands in the order of the text."""
-        return tuple(self.form.operands[place] for place in self.places())
-
     def can_print(self, instruction: Instruction) -> bool:
         """Whether this spelling, read back, gives `instruction`."""
         if instruction.form is not self.form:
             return False
-        values = [instruction.values[place] for place in self.places()]
+        values = [instruction.values[place] for place in self.places]
         return self.expand(values) == instruction.values
 
 
@@ -186,6 +190,6 @@ def instruction_text(instruction: Instruction) -> str:
     spelling = spelling_of(instruction)
     operands = (
         instruction.form.operands[place].text(instruction.values[place])
-        for place in spelling.places()
+        for place in spelling.places
     )
     return f"{spelling.mnemonic} {', '.join(operands)}".rstrip()

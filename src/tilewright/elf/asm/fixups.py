@@ -62,7 +62,7 @@ class FixupResolver:
             if value.is_number:
                 numbers.append(value.offset)
                 continue
-            operand = fixup.spellings[0].text_operands()[position]
+            operand = fixup.spellings[0].text_operands[position]
             kind = _operand_relocation(operand)
             if kind is None:
                 message = _needs_number(operand, value)
@@ -79,7 +79,7 @@ class FixupResolver:
             section.data[fixup.offset : fixup.offset + 4] = word.to_bytes(4, "little")
             return
         for position, number in enumerate(numbers):
-            choices = [spelling.text_operands()[position] for spelling in fixup.spellings]
+            choices = [spelling.text_operands[position] for spelling in fixup.spellings]
             if not any(operand.accepts(number) for operand in choices):
                 message = out_of_range(fixup.spellings, position, number)
                 self.diagnostics.error(message, fixup.places[position])

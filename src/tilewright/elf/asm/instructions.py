@@ -213,7 +213,7 @@ class InstructionAssembler:
         scope: Scope,
     ) -> int | Node:
         """The operand's value, or what is known of it so far."""
-        target = spellings[0].text_operands()[position]
+        target = spellings[0].text_operands[position]
         if operand.warns:
             self._warn("C would read this otherwise; add parentheses", *self._span(text, position))
         if operand.csr is not None:
@@ -304,7 +304,7 @@ class InstructionAssembler:
         )
 
     def _check_csr(self, csr: Csr, spelling: Spelling, text: str, position: int) -> None:
-        if spelling.text_operands()[position].kind is not Kind.CSR:
+        if spelling.text_operands[position].kind is not Kind.CSR:
             message = f"${csr.name} is a control register, not a number for '{spelling.mnemonic}'"
             raise self._at_operand(message, text, position)
         allowed = self._reachable_spaces(spelling.form)
@@ -331,7 +331,7 @@ class InstructionAssembler:
         self, spellings: Sequence[Spelling], values: Sequence[int], text: str
     ) -> Fault:
         for position, value in enumerate(values):
-            choices = [each.text_operands()[position] for each in spellings]
+            choices = [each.text_operands[position] for each in spellings]
             if any(operand.accepts(value) for operand in choices):
                 continue
             if choices[0].is_register:

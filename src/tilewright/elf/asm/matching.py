@@ -46,7 +46,7 @@ def _mismatch(mnemonic: str, operands: Sequence[TextOperand]) -> OperandMismatch
     fitting = [each for each in candidates if len(each.signature) == len(operands)] or candidates
     position = max(_agreement(each, operands) for each in fitting)
     expected = [
-        each.text_operands()[position]
+        each.text_operands[position]
         for each in fitting
         if _agreement(each, operands) == position and position < len(each.signature)
     ]
@@ -89,8 +89,8 @@ def _explain_suffix(found: str, expected: Sequence[Operand]) -> str:
 
 def out_of_range(spellings: Sequence[Spelling], position: int, value: int) -> str:
     """The message for a number that no spelling can hold as its operand `position`."""
-    ranges = dict.fromkeys(each.text_operands()[position].describe() for each in spellings)
-    operand = spellings[0].text_operands()[position]
+    ranges = dict.fromkeys(each.text_operands[position].describe() for each in spellings)
+    operand = spellings[0].text_operands[position]
     shown = f"{value:#x}" if operand.shift and value >= 0 else str(value)
     what = "offset" if operand.unit else "operand"
     return f"{what} out of range: expected {' or '.join(ranges)}, got {shown}"
