@@ -296,16 +296,18 @@ def test_symbol_values_count_in_line_tables() -> None:
     ]
 
 
-@pytest.mark.parametrize("kind", [0, 4])
-def test_rows_of_removed_code_are_left_out(kind: int) -> None:
+@pytest.mark.parametrize(("kind", "is_undefined"), [(0, False), (0, True), (4, True)])
+def test_rows_of_removed_code_are_left_out(kind: int, is_undefined: bool) -> None:
     obj = llvm_object(4)
-    obj.sections[2].relocations[0] = Relocation(0x41, kind, Symbol("gone"))
+    symbol = Symbol("gone") if is_undefined else obj.symbols[0]
+    obj.sections[2].relocations[0] = Relocation(0x41, kind, symbol)
     assert {row.section.name for row in read_lines(obj)} == {".text.g"}
 
 
-def test_rows_of_removed_code_are_left_out_of_executables() -> None:
+@pytest.mark.parametrize("address", [0, 0x5B000, 0xFFFFFFF0])
+def test_rows_of_removed_code_are_left_out_of_executables(address: int) -> None:
     sections, rows = two_sections((0x4C018, 0x5C000))
-    gone = LineRow(code(".text.gone", 8, address=0), 0, "src/main.S", 1)
+    gone = LineRow(code(".text.gone", 8, address), 0, "src/main.S", 1)
     obj = executable(sections, [gone, *rows])
     assert plain(read_lines(obj)) == plain(rows)
 

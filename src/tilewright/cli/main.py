@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from tilewright.cli import bench
+from tilewright.cli import asm, bench, demo, disasm, link, objdump
 from tilewright.errors import TilewrightError
 
 app = typer.Typer(
@@ -13,6 +13,11 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.command("asm")(asm.asm)
+app.command("disasm")(disasm.disasm)
+app.command("link")(link.link)
+app.command("objdump")(objdump.objdump)
+app.command("demo")(demo.demo)
 app.command("bench")(bench.bench)
 
 

@@ -173,8 +173,13 @@ class _Disassembly:
             yield f"    {_VISIBILITIES[symbol.visibility]} {name}"
         if symbol.type in _SYMBOL_TYPES:
             yield f"    .type {name}, {_SYMBOL_TYPES[symbol.type]}"
-        if symbol.size:
+
+    def _label(self, symbol: Symbol) -> Iterator[str]:
+        name = self._names.of(symbol)
+        yield from self._attributes(symbol)
+        if symbol.size:  # the assembler takes sizes of labels only
             yield f"    .size {name}, {symbol.size}"
+        yield f"{name}:"
 
     def _section_text(self, cut: CutSection) -> Iterator[str]:
         section = cut.section
@@ -208,7 +213,7 @@ class _Disassembly:
         for symbol in self._in_section[section]:
             if offset_of(symbol) in cut.label_places:
                 lines = labels.setdefault(offset_of(symbol), [])
-                lines += [*self._attributes(symbol), f"{self._names.of(symbol)}:"]
+                lines += self._label(symbol)
         return labels
 
     def _inner_symbols(self, cut: CutSection) -> Iterator[str]:

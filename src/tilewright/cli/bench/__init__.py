@@ -11,10 +11,17 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from tilewright.cli.bench.asm import asm_figures
 from tilewright.cli.bench.figure import Benchmark, Figure
+from tilewright.cli.bench.isa import isa_figures
+from tilewright.cli.bench.link import link_figures
 from tilewright.errors import TilewrightError
 
-BENCHMARKS: dict[str, Benchmark] = {}
+BENCHMARKS: dict[str, Benchmark] = {
+    "isa": isa_figures,
+    "asm": asm_figures,
+    "link": link_figures,
+}
 
 
 def bench(
