@@ -5,5 +5,7 @@ class TilewrightError(Exception):
     """A fault that a user can understand and act upon.
 
     The message says what was found, where, what was expected and what to do. Commands print it
-    after `error: ` and exit with status 1.
+    after `heading` and exit with status 1.
     """
+
+    heading = "error: "

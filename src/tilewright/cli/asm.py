@@ -41,8 +41,7 @@ def asm(
         ),
     ] = False,
 ) -> None:
-    """Assemble a file. Warnings and errors go to standard error; with an error nothing is
-    written."""
+    """Assemble a file into a Colossus object. With an error, nothing is written."""
     assembled = assemble_file(
         source,
         include_folders=include or (),

@@ -26,7 +26,7 @@ def main() -> None:
     try:
         app()
     except TilewrightError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"{error.heading}{error}", file=sys.stderr)
         sys.exit(1)
     except BrokenPipeError:  # the reader of our output went away: `tilewright disasm … | head`
         sys.stderr.close()

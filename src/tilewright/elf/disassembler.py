@@ -160,8 +160,7 @@ class _Disassembly:
         """A symbol that is absolute, or undefined and not as references alone would make it."""
         attributes = list(self._attributes(symbol))
         if symbol.is_absolute:
-            yield from attributes
-            yield f"    .set {self._names.of(symbol)}, {symbol.value:#x}"
+            yield from self._variable(symbol, f"{symbol.value:#x}")
         elif symbol.binding != Binding.GLOBAL or len(attributes) > 1:
             yield from attributes
 
@@ -177,9 +176,16 @@ class _Disassembly:
     def _label(self, symbol: Symbol) -> Iterator[str]:
         name = self._names.of(symbol)
         yield from self._attributes(symbol)
-        if symbol.size:  # the assembler takes sizes of labels only
+        if symbol.size:
             yield f"    .size {name}, {symbol.size}"
         yield f"{name}:"
+
+    def _variable(self, symbol: Symbol, value: str) -> Iterator[str]:
+        name = self._names.of(symbol)
+        yield from self._attributes(symbol)
+        if symbol.size:  # the assembler takes sizes of labels only
+            yield f"    # lost: the size of {name}, {symbol.size} bytes"
+        yield f"    .set {name}, {value}"
 
     def _section_text(self, cut: CutSection) -> Iterator[str]:
         section = cut.section
@@ -220,9 +226,7 @@ class _Disassembly:
         """Symbols where no label can stand, by their distance from the section's start."""
         for symbol in self._in_section[cut.section]:
             if offset_of(symbol) not in cut.label_places:
-                yield from self._attributes(symbol)
-                place = self._place(cut.section, offset_of(symbol))
-                yield f"    .set {self._names.of(symbol)}, {place}"
+                yield from self._variable(symbol, self._place(cut.section, offset_of(symbol)))
 
     def _mode_switch(self, piece: Piece) -> Iterator[str]:
         mode = _mode(piece)

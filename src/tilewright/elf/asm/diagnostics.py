@@ -83,6 +83,8 @@ def _origins(line: Line) -> Iterator[str]:
 class AssemblyError(TilewrightError):
     """Source that does not assemble; `diagnostics` holds every error that was found."""
 
+    heading = ""  # each diagnostic has its own
+
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
         self.diagnostics = diagnostics
         count = len(diagnostics)

@@ -132,7 +132,7 @@ def _append(section: SectionBuilder, written: Written, switches: Switches, coiss
     if not section.is_code:
         name = section.section.name
         raise Fault(f'instructions need an executable section; {name} is not (flag "x")')
-    if section.size % _WORD:
+    if len(section.data) % _WORD:
         raise Fault(f"instructions are aligned to {_WORD} bytes; add '.align {_WORD}' before this")
     if encoded.pending is not None:
         pending = encoded.pending

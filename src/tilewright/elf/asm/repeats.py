@@ -60,11 +60,12 @@ def _body(repeat: Repeat, bundles: int) -> range:
 def _word_fault(placed: Placed | None, bundles: int) -> str | None:
     if placed is None or placed.form is None:
         return f"the repeat body is no {bundles} bundles: it holds data, or the section ends in it"
-    where = f"'{placed.form.mnemonic}' at {placed.line.file}:{placed.line.number}"
+    line = placed.line
+    where = f"{line.file}:{line.number}: {' '.join(line.text.split())}"
     if placed.form.is_control:
-        return f"the repeat body holds a control instruction: {where}"
+        return f"the repeat body holds a control instruction, {where}"
     if placed.form.is_system:
-        return f"the repeat body holds a system instruction: {where}"
+        return f"the repeat body holds a system instruction, {where}"
     if not placed.coissue:
-        return f"the repeat body holds an instruction outside a bundle: {where}"
+        return f"the repeat body holds an instruction outside a bundle, {where}"
     return None

@@ -17,6 +17,7 @@ _CODE = SectionFlag.ALLOC | SectionFlag.EXECINSTR
 _DATA = SectionFlag.ALLOC | SectionFlag.WRITE
 
 _CODE_ALIGNMENT = 4
+_TWO_WORD_ALIGNMENT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +95,30 @@ class SectionBuilder:
         return Value(self.size + offset, self.symbol)
 
     def append(self, content: bytes) -> None:
-        """Add bytes. Raises `Fault` if the section can hold only zeros and they are not."""
+        """Add bytes of data.
+
+        Raises `Fault` if the section can hold only zeros and they are not, and if they complete an
+        instruction of two words that is misaligned.
+        """
+        if self.instructions:
+            self._check_second_word()
         if self.holds_no_bytes:
             if any(content):
                 raise Fault(f"section {self.section.name} holds no bytes, only zeroed space")
             self.reserved += len(content)
         else:
             self.data += content
+
+    def _check_second_word(self) -> None:
+        last = self.instructions[-1]
+        if last.form is None or last.form.words == 1 or self.size != last.offset + 4:
+            return
+        self.require_alignment(_TWO_WORD_ALIGNMENT)
+        if last.offset % _TWO_WORD_ALIGNMENT:
+            raise Fault(
+                f"'{last.form.mnemonic}' and its data word must start at a multiple of "
+                f"{_TWO_WORD_ALIGNMENT} bytes; the section is at {last.offset:#x}"
+            )
 
     def align(self, alignment: int, fill: bytes | None = None, limit: int | None = None) -> None:
         """Pad to a multiple of `alignment` bytes, unless that takes more than `limit`.
