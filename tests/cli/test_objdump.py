@@ -54,9 +54,11 @@ Relocations of .text:
   00000000  type 12  .bss-0x4
 
 Code of .text:
-  00000000  .long 0x19e00000
-  00000004  .long 0x42800000
-  00000008  .byte 0x01, 0x02
+start:
+  00000000  19e00000  setzi $m14, .L10_2  <.bss+0x10>
+  00000004  42800000  .long 0x42800000
+  00000008  01        .byte 0x01
+  00000009  02        .byte 0x02
 """
 SEGMENTS_TEXT = """
 Segments:
@@ -124,7 +126,7 @@ def test_text_of_an_executable_has_addresses_and_segments(executable: str) -> No
     text = output(executable)
     assert text.startswith("made.elf: executable for IPU21, flags 0x21, entry 0x4c018\n")
     assert SEGMENTS_TEXT in text
-    assert "\n  0004c01c  .long 0x42800000\n" in text
+    assert "\n  0004c01c  42800000  bitrev8 $m0, $m8\n" in text
     assert "\n  00000004  19_S2    ext\n" in text
 
 

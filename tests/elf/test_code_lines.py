@@ -65,7 +65,6 @@ LOAD_PAIR = "ld64 aa,m,m,u12"
         (ADD, LOAD, "aux before main"),
         (LOAD, LOAD, "both main"),
         (ADD, ADD, "both aux"),
-        (LOAD, 0xFFFF0000, "the second is unknown, or sendpicp"),
         (LOAD, 0x80000000, "the second is unknown"),
         (word("ld32 a,m,m,u12", 1, 1, 15, 3, coissue=True), ADD, "both write $a1"),
         (word(LOAD_PAIR, 0, 1, 15, 3, coissue=True), ADD, "$a1 is in $a0:1"),
@@ -87,7 +86,7 @@ def test_words_that_make_no_bundle(first: int, second: int, why: str) -> None:
     assert [line.role for line in lines] == [None, None], why
     for line in lines:
         # Marked words alone can only be written as data; unmarked ones stand for themselves.
-        assert (line.form is None) == (line.word & COISSUE != 0 and line.word >> 28 != 0xF), why
+        assert (line.form is None) == (line.word & COISSUE != 0), why
 
 
 @pytest.mark.parametrize(
@@ -117,6 +116,12 @@ def test_data_of_sendpicp_may_look_like_sendpicp() -> None:
     send = word("sendpicp u6,u18,u3,u1", 51, 0, 0, 0)
     texts = texts_of(send, send, send, send)
     assert texts == ["sendpicp 51, 0, 0, 0", ".long 0xf6600000"] * 2
+
+
+def test_sendpicp_must_start_at_a_multiple_of_8_bytes() -> None:
+    send = word("sendpicp u6,u18,u3,u1", 51, 0, 0, 0)
+    texts = texts_of(NOP, send, send, NOP, NOP)
+    assert texts == ["nop", ".long 0xf6600000", "sendpicp 51, 0, 0, 0", ".long 0x19e00000", "nop"]
 
 
 def test_sendpicp_may_be_the_last_word() -> None:

@@ -323,7 +323,7 @@ def test_symbols_where_no_label_can_stand_are_set() -> None:
     assert lines[:5] == [
         ".L0_1:",
         ".globl half",
-        ".size half, 2",
+        "# lost: the size of half, 2 bytes",
         ".set half, .L0_1+4",
         ".set b, .L0_1+9",
     ]

@@ -46,7 +46,7 @@ def assemble(text: str) -> int:
 
 
 def holds(spelling: Spelling, values: list[int]) -> bool:
-    operands = spelling.text_operands()
+    operands = spelling.text_operands
     return all(operand.accepts(value) for operand, value in zip(operands, values, strict=True))
 
 
@@ -179,7 +179,7 @@ def test_preferred_spellings_leave_out_fixed_operands() -> None:
     instruction = Instruction(FORM_BY_NAME["put c8,m"], (255, 15))
     spelling = spelling_of(instruction)
     assert (spelling.mnemonic, spelling.signature, spelling.is_preferred) == ("strap", (), True)
-    assert spelling.text_operands() == ()
+    assert spelling.text_operands == ()
     assert spelling.expand([]) == (255, 15)
 
 

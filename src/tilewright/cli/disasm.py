@@ -2,12 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from tilewright.elf.code_lines import WORD_SIZE
-from tilewright.elf.disassembler import CodeEntry, code_entries, disassemble_object
+from tilewright.elf.disassembler import code_entries, disassemble_object
 from tilewright.elf.object import FileType, ObjectFile, Section, SectionFlag
 from tilewright.elf.reader import read_object
 from tilewright.errors import TilewrightError
@@ -36,7 +36,7 @@ def disasm(
     data = read_bytes(file)
     obj = _object(data, str(file), base)
     if as_json:
-        print(json.dumps([_as_json(entry) for entry in code_entries(obj)], indent=2))
+        print(json.dumps([entry.as_json() for entry in code_entries(obj)], indent=2))
     else:
         print("\n".join(disassemble_object(obj)))
 
@@ -77,22 +77,3 @@ def _raw_code(data: bytes, name: str, base: int) -> ObjectFile:
         address=base,
     )
     return ObjectFile(name, FileType.EXECUTABLE, sections=[section])
-
-
-def _as_json(entry: CodeEntry) -> dict[str, Any]:
-    """Keys about which nothing is known are left out."""
-    described: dict[str, Any] = {
-        "section": entry.section,
-        "address": entry.address,
-        "word": f"{entry.value:0{2 * entry.size}x}",
-        "text": entry.text,
-    }
-    if entry.mode is not None:
-        described["mode"] = entry.mode.value
-    if entry.symbol is not None:
-        described["symbol"] = entry.symbol
-    if entry.target is not None:
-        described["target"] = entry.target
-    if entry.source is not None:
-        described["source"] = f"{entry.source[0]}:{entry.source[1]}"
-    return described

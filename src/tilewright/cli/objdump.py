@@ -1,26 +1,24 @@
 """`tilewright objdump FILE [--json]`: what an object, executable or archive holds."""
 
 import json
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from tilewright.elf.archive import is_archive, read_members
+from tilewright.elf.disassembler import CodeEntry, code_entries
 from tilewright.elf.headers import read_headers
 from tilewright.elf.listing import object_as_json, object_lines, printable
-from tilewright.elf.object import ObjectFile, Section
+from tilewright.elf.object import ObjectFile
 from tilewright.elf.reader import read_object
 from tilewright.files import read_bytes
-
-_WORD = 4
 
 
 def objdump(
     file: Annotated[Path, typer.Argument(help="An object, an executable or an archive.")],
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print headers and tables as JSON, without code.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the same as JSON.")] = False,
 ) -> None:
     """Print headers, sections, symbols, relocations and code of object files."""
     data = read_bytes(file)
@@ -37,7 +35,9 @@ def objdump(
 
 
 def _as_json(name: str, data: bytes) -> dict[str, Any]:
-    return object_as_json(read_headers(data, name), read_object(data, name))
+    obj = read_object(data, name)
+    code = [entry.as_json() for entry in code_entries(obj)]
+    return {**object_as_json(read_headers(data, name), obj), "code": code}
 
 
 def _text(name: str, data: bytes) -> str:
@@ -48,24 +48,21 @@ def _text(name: str, data: bytes) -> str:
 
 
 def _code_lines(obj: ObjectFile) -> list[str]:
-    """The code of each executable section under headings, with addresses."""
+    """The code of each executable section under headings, with address, bytes and symbol."""
     lines: list[str] = []
-    for section in obj.sections:
-        if section.is_executable and section.data:
-            lines += [""] * bool(lines)
-            lines += [f"Code of {printable(section.name)}:", *_words(section)]
+    for section, entries in groupby(code_entries(obj), key=lambda entry: entry.section):
+        lines += [""] * bool(lines)
+        lines.append(f"Code of {printable(section)}:")
+        symbol = None
+        for entry in entries:
+            if entry.symbol is not None and entry.symbol != symbol and "+" not in entry.symbol:
+                symbol = entry.symbol
+                lines.append(f"{printable(symbol)}:")
+            lines.append(_code_line(entry))
     return lines
 
 
-def _words(section: Section) -> list[str]:
-    words = [section.data[start : start + _WORD] for start in range(0, section.size, _WORD)]
-    return [
-        f"  {section.address + index * _WORD:08x}  {_directive(word)}"
-        for index, word in enumerate(words)
-    ]
-
-
-def _directive(word: bytes) -> str:
-    if len(word) == _WORD:
-        return f".long {int.from_bytes(word, 'little'):#010x}"
-    return ".byte " + ", ".join(f"{byte:#04x}" for byte in word)
+def _code_line(entry: CodeEntry) -> str:
+    value = f"{entry.value:0{2 * entry.size}x}"
+    target = f"  <{printable(entry.target)}>" if entry.target else ""
+    return f"  {entry.address:08x}  {value:<8}  {entry.text}{target}"

@@ -16,6 +16,7 @@ from tilewright.isa import (
     Instruction,
     Lane,
     Mode,
+    bundle_faults,
     decode,
     decode_words,
     instruction_text,
@@ -45,12 +46,13 @@ class CodeLine:
 def disassemble_words(
     words: NDArray[np.uint32], base: int, data: Iterable[int] = ()
 ) -> list[CodeLine]:
-    """One line for each word; the first is at `base`, in bytes.
+    """One line for each word; the first is at `base`, in bytes, and starts a section.
 
     The texts, separated by newlines, assemble back to the words where the mode (worker or
     supervisor) suits them. `data` holds positions of words that are not read as instructions.
-    A word prints as `.long` if it is no instruction, the second word of a two-word instruction, or
-    marked as half of a bundle that the assembler would refuse.
+    A word prints as `.long` if it is no instruction, if it is one of two words that does not start
+    at a multiple of 8 bytes, or its second word, or if it is marked as half of a bundle that the
+    assembler would refuse.
     """
     forms = decode_words(words)
     forms[list(data)] = UNKNOWN
@@ -68,26 +70,10 @@ def disassemble_words(
 
 
 def may_share_bundle(main: Instruction, aux: Instruction) -> bool:
-    """Whether the two make a legal bundle, in this order.
-
-    Bundles are worker code. Their destinations may not overlap, even where they discard what is
-    written ($a15 and $a14:15).
-    """
-    if (main.form.lane, aux.form.lane) != (Lane.MAIN, Lane.AUX):
+    """Whether the two make a legal bundle, in this order; bundles are worker code."""
+    if any(each.form.mode is Mode.SUPERVISOR for each in (main, aux)):
         return False
-    if any(each.form.is_solo or each.form.mode is Mode.SUPERVISOR for each in (main, aux)):
-        return False
-    return written_registers(main).isdisjoint(written_registers(aux))
-
-
-def written_registers(instruction: Instruction) -> frozenset[tuple[str, int]]:
-    """(file, number) of each register that the instruction names as a destination."""
-    return frozenset(
-        (operand.file, number)
-        for operand, first in zip(instruction.form.operands, instruction.values, strict=True)
-        if operand.writes
-        for number in range(first, first + operand.count)
-    )
+    return not any(bundle_faults((main, aux), ("", "")))
 
 
 def has_faulty_repeat(lines: Sequence[CodeLine], is_followed: bool) -> bool:
@@ -133,9 +119,13 @@ _TRAITS = _Traits()
 
 
 def _hide_second_words(forms: NDArray[np.int16]) -> None:
+    """Make the data of two-word instructions unknown, and those that are misaligned themselves."""
     for position in np.flatnonzero(_TRAITS.has_two_words[forms]).tolist():
-        # The second word of one may look like the first word of another.
-        if forms[position] != UNKNOWN:
+        if forms[position] == UNKNOWN:
+            continue  # the second word of one may look like the first word of another
+        if position % 2:
+            forms[position] = UNKNOWN
+        else:
             forms[position + 1 : position + 2] = UNKNOWN
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tilewright.elf.code_lines import WORD_SIZE, has_faulty_repeat
 from tilewright.elf.headers import ObjectError
 from tilewright.elf.lines import LineTable, read_line_table
-from tilewright.elf.listing import printable
+from tilewright.elf.listing import printable, relocation_target
 from tilewright.elf.object import (
     Binding,
     FileType,
@@ -49,8 +49,8 @@ class CodeEntry:
 
     `address` is an offset into the section in relocatable objects. `value` are the `size` bytes.
     `mode` is set if only workers or only supervisors may execute it. `symbol` is the one at or
-    before the address and `target` the one that an operand addresses, each with the distance from
-    it (`kernel+0x10`); `source` is file and line.
+    before the address and `target` the one that an operand addresses or that a relocation refers
+    to, each with the distance from it (`kernel+0x10`); `source` is file and line.
     """
 
     section: str
@@ -62,6 +62,24 @@ class CodeEntry:
     symbol: str | None
     target: str | None
     source: tuple[str, int] | None
+
+    def as_json(self) -> dict[str, str | int]:
+        """A description in plain types; keys about which nothing is known are left out."""
+        described: dict[str, str | int] = {
+            "section": self.section,
+            "address": self.address,
+            "word": f"{self.value:0{2 * self.size}x}",
+            "text": self.text,
+        }
+        if self.mode is not None:
+            described["mode"] = self.mode.value
+        if self.symbol is not None:
+            described["symbol"] = self.symbol
+        if self.target is not None:
+            described["target"] = self.target
+        if self.source is not None:
+            described["source"] = f"{self.source[0]}:{self.source[1]}"
+        return described
 
 
 def disassemble_object(obj: ObjectFile) -> list[str]:
@@ -277,6 +295,11 @@ class _Disassembly:
                 return _near(found)
         return None
 
+    def _target(self, piece: Piece) -> str | None:
+        if piece.relocation is not None:
+            return relocation_target(piece.relocation)
+        return self._target_symbol(piece)
+
     def _entry(self, section: Section, piece: Piece) -> CodeEntry:
         found = self._index.find(section, piece.offset)
         return CodeEntry(
@@ -287,7 +310,7 @@ class _Disassembly:
             text=self._piece_text(piece),
             mode=_mode(piece),
             symbol=_near(found) if found else None,
-            target=self._target_symbol(piece),
+            target=self._target(piece),
             source=self._source(section, piece),
         )
 

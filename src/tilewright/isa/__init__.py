@@ -5,10 +5,12 @@ beside it, in `tilewright.isa.meaning`, keyed by `Form.name`.
 
 - forms: `FORMS`, `FORM_BY_NAME`, `Form`, `Operand`, `Field`, `Kind`, `Lane`, `Mode`, `Evidence`
 - words: `encode`, `decode`, `decode_words`, `Instruction`, `UNKNOWN`, `COISSUE`, `EncodingError`
+- bundles: `bundle_faults`, `written_registers`
 - text: `instruction_text`, `SPELLINGS`, `Spelling`, `spelling_of`
 - registers: `parse_register`, `register_name`, `RegisterError`
 """
 
+from tilewright.isa.bundles import bundle_faults, written_registers
 from tilewright.isa.codec import UNKNOWN, Instruction, decode, decode_words, encode
 from tilewright.isa.fields import Field
 from tilewright.isa.forms import (
@@ -42,6 +44,7 @@ __all__ = [
     "Operand",
     "RegisterError",
     "Spelling",
+    "bundle_faults",
     "decode",
     "decode_words",
     "encode",
@@ -49,4 +52,5 @@ __all__ = [
     "parse_register",
     "register_name",
     "spelling_of",
+    "written_registers",
 ]

@@ -35,9 +35,9 @@ class Field:
         for piece in text.split(","):
             high, _, low = piece.partition(":")
             pieces.append((int(high), int(low or high)))
-        field = cls(tuple(pieces))
         if any(not 31 >= high >= low >= 0 for high, low in pieces):
             raise ValueError(f"bit range outside 31:0 or reversed: [{text}]")
+        field = cls(tuple(pieces))
         if field.width != field.mask.bit_count():
             raise ValueError(f"bit ranges overlap: [{text}]")
         return field

@@ -217,15 +217,20 @@ class Directives:
         section_name = _plain(pieces[0].text)
         flags: int | None = None
         kind: int | None = None
+        entry_size = 0
         for piece in pieces[1:]:
             # FUNCTION_IS_WORKER of vendor kernels may stand after the flags: more flags.
             if piece.text.startswith('"'):
                 flags = (flags or 0) | _flags(piece)
             elif piece.text[:1] in ("@", "%"):
                 kind = _chosen(piece, _SECTION_TYPES, "section type")
-            elif piece.text and not piece.text.isdecimal():
+            elif piece.text.isdecimal() and (flags or 0) & SectionFlag.MERGE:
+                entry_size = int(piece.text)
+            else:
                 raise piece.fault("expected flags in quotes, or a type such as @progbits")
         self._host.sections.switch(section_name, flags, kind)
+        if entry_size:
+            self._section_builder.section.entry_size = entry_size
 
     def _push_section(self, name: str, text: str) -> None:
         self._host.sections.push()

@@ -8,9 +8,9 @@ from tilewright.elf.asm.expressions import Node, Number
 from tilewright.elf.asm.instructions import Encoded, Switches
 from tilewright.elf.asm.sections import OperandFixup, Placed, Repeat, SectionBuilder
 from tilewright.elf.asm.source import Line
-from tilewright.isa import COISSUE, FORM_BY_NAME, Lane
+from tilewright.isa import COISSUE, FORM_BY_NAME, Instruction, Lane
 
-_FNOP = (FORM_BY_NAME["setzi a,x20"], (13, 0))
+_FNOP = Instruction(FORM_BY_NAME["setzi a,x20"], (13, 0))
 _REPEAT_ALIGNMENT = 8
 _WORD = 4
 
@@ -28,6 +28,12 @@ class Written:
     def line(self) -> Line:
         return self.place.line
 
+    @property
+    def instruction(self) -> Instruction:
+        """The instruction, with 0 for operands that wait."""
+        form, word = self.encoded.form, self.encoded.word
+        return Instruction(form, tuple(operand.decode(word) for operand in form.operands))
+
 
 def emit(section: SectionBuilder, written: Written, switches: Switches) -> None:
     """Append one instruction. Raises `Fault` if the section cannot hold code."""
@@ -36,9 +42,8 @@ def emit(section: SectionBuilder, written: Written, switches: Switches) -> None:
     _append(section, written, switches, coissue=False)
 
 
-def emit_bundle(section: SectionBuilder, members: Sequence[Written], switches: Switches) -> None:
+def emit_bundle(section: SectionBuilder, main: Written, aux: Written, switches: Switches) -> None:
     """Append the two instructions of a bundle, which has been checked. Raises `Fault`."""
-    main, aux = members
     if main.encoded.form.mnemonic == "rpt":
         body = section.size + 2 * _WORD
         if switches.allow_optimizations and body % _REPEAT_ALIGNMENT and _is_fnop(aux):
@@ -59,60 +64,17 @@ def emit_placeholder(section: SectionBuilder, line: Line, words: int) -> None:
         section.append(bytes(_WORD))
 
 
-def bundle_faults(members: Sequence[Written]) -> list[tuple[Written, str]]:
-    """What is wrong with two instructions as a bundle, and with which of them."""
-    main, aux = members
-    if main.encoded.form.lane is Lane.AUX and aux.encoded.form.lane is Lane.MAIN:
-        message = (
-            f"'{main.mnemonic}' is an aux instruction and '{aux.mnemonic}' a main one: "
-            "the main instruction comes first (.allow_optimizations swaps them)"
-        )
-        return [(main, message)]
-    faults = []
-    for member, lane in ((main, Lane.MAIN), (aux, Lane.AUX)):
-        form = member.encoded.form
-        if form.is_solo:
-            faults.append((member, f"'{member.mnemonic}' cannot be part of a bundle"))
-        elif form.lane is not lane:
-            place = "first" if lane is Lane.MAIN else "second"
-            message = (
-                f"'{member.mnemonic}' is invalid here: the {place} instruction of a bundle "
-                f"must be {_article(lane)} {lane.value} one"
-            )
-            faults.append((member, message))
-    if not faults:
-        clash = main.encoded.written_registers() & aux.encoded.written_registers()
-        if clash:
-            file, number = min(clash)
-            message = f"both instructions of the bundle write the same destination ${file}{number}"
-            faults.append((aux, message))
-    return faults
-
-
-def in_bundle_order(members: Sequence[Written], switches: Switches) -> Sequence[Written]:
+def in_bundle_order(members: Sequence[Written], switches: Switches) -> tuple[Written, Written]:
     """The members, swapped where `.allow_optimizations` permits and puts them right."""
     first, second = members
     lanes = (first.encoded.form.lane, second.encoded.form.lane)
     if switches.allow_optimizations and lanes == (Lane.AUX, Lane.MAIN):
         return second, first
-    return members
-
-
-def _article(lane: Lane) -> str:
-    return "an" if lane is Lane.AUX else "a"
+    return first, second
 
 
 def _is_fnop(written: Written) -> bool:
-    form, values = _FNOP
-    encoded = written.encoded
-    return (
-        encoded.form is form
-        and encoded.pending is None
-        and all(
-            operand.decode(encoded.word) == value
-            for operand, value in zip(form.operands, values, strict=True)
-        )
-    )
+    return written.encoded.pending is None and written.instruction == _FNOP
 
 
 def _note_repeat(section: SectionBuilder, written: Written, body: int, is_bundled: bool) -> None:

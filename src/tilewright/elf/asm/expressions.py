@@ -52,6 +52,7 @@ class Half:
 class Name:
     """A symbol, or with `is_local` a numeric label such as `1f`. Columns `start` to `end`.
 
+    `is_quoted`: the name stood in quotes, so it is no control register.
     `instance`: which `1:` of the file a forward reference means, once that is bound.
     """
 
@@ -59,6 +60,7 @@ class Name:
     start: int
     end: int
     is_local: bool = False
+    is_quoted: bool = False
     instance: int | None = None
 
 
@@ -279,7 +281,7 @@ def _leaf(token: _Token) -> Node:
         case "local":
             return Name(token.text, token.start, token.end, is_local=True)
         case "quoted":
-            return Name(unquote(token.text), token.start, token.end)
+            return Name(unquote(token.text), token.start, token.end, is_quoted=True)
         case _:
             return Name(token.text, token.start, token.end)
 

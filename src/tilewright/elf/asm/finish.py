@@ -110,13 +110,12 @@ def _set_sizes(symbols: SymbolTable, diagnostics: Diagnostics) -> None:
             continue
         except Poisoned:
             continue
-        label = symbols.label(name)
-        if label is None:
-            diagnostics.error(f"the size of '{name}', which has no place in this file", place)
+        if not symbols.is_defined(name):
+            diagnostics.error(f"the size of '{name}', which is not defined in this file", place)
         elif not value.is_number or value.offset < 0:
             diagnostics.error(f"the size of '{name}' must be a number, 0 or more", place)
         else:
-            label.size = value.offset
+            symbols.final_sizes[name] = value.offset
 
 
 def _stack_sections(

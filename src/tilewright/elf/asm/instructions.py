@@ -79,15 +79,6 @@ class Encoded:
     word: int
     pending: Pending | None = None
 
-    def written_registers(self) -> set[tuple[str, int]]:
-        """The registers that the instruction defines; post-modified addresses do not count."""
-        registers = set()
-        for operand in self.form.operands:
-            if operand.is_register and operand.writes and not operand.reads:
-                first = operand.decode(self.word)
-                registers |= {(operand.file, first + place) for place in range(operand.count)}
-        return registers
-
 
 def encode_first(
     spellings: Sequence[Spelling], values: Sequence[int], allow_overlong: bool

@@ -37,6 +37,7 @@ class ImmediateOperand:
 
 TextOperand = RegisterOperand | ImmediateOperand
 
+_COMMA = re.compile(r'"(?:\\.|[^"\\])*"|,')
 _REGISTER = re.compile(r"(\$\w+(?::\d\w*)?)(\+=|\+\+|>>|@)?(:B[LU]?)?")
 
 
@@ -59,12 +60,9 @@ def split_operands(text: str) -> list[str]:
 
 
 def _commas(text: str) -> Iterator[int]:
-    quoted = False
-    for place, char in enumerate(text):
-        if char == '"' and text[place - 1 : place] != "\\":
-            quoted = not quoted
-        elif char == "," and not quoted:
-            yield place
+    for match in _COMMA.finditer(text):
+        if match[0] == ",":
+            yield match.start()
 
 
 class OperandParser:

@@ -11,7 +11,6 @@ from tilewright.elf.asm.diagnostics import Diagnostics, Fault, Place
 from tilewright.elf.asm.directives import Directives
 from tilewright.elf.asm.emission import (
     Written,
-    bundle_faults,
     emit,
     emit_bundle,
     emit_placeholder,
@@ -31,6 +30,7 @@ from tilewright.elf.asm.sections import Sections
 from tilewright.elf.asm.source import Line, Origin, Statement, statements
 from tilewright.elf.asm.symbols import CurrentScope, Poisoned, SymbolTable
 from tilewright.elf.object import ObjectFile
+from tilewright.isa import bundle_faults
 
 _SYMBOL = r'[A-Za-z_.$][\w.$@]*|"(?:\\.|[^"\\])+"'
 _LABEL = re.compile(rf"({_SYMBOL}|\d+)\s*:\s*")
@@ -258,9 +258,11 @@ class StatementReader:
             message += f": it takes a main and an aux instruction, got {count}"
             self._diagnostics.error(message, bundle.place)
             return False
-        members = in_bundle_order(bundle.members, self.switches)
+        main, aux = in_bundle_order(bundle.members, self.switches)
+        instructions = (main.instruction, aux.instruction)
         is_sound = True
-        for member, message in bundle_faults(members):
+        for place, message in bundle_faults(instructions, (main.mnemonic, aux.mnemonic)):
+            member = (main, aux)[place]
             if self.switches.relax_bundles and not member.encoded.form.is_solo:
                 self._diagnostics.warn(message, member.place)
             else:
@@ -268,7 +270,7 @@ class StatementReader:
                 is_sound = False
         if is_sound:
             try:
-                emit_bundle(self.sections.current, members, self.switches)
+                emit_bundle(self.sections.current, main, aux, self.switches)
             except Fault as fault:
                 self._diagnostics.error(fault.message, bundle.place)
         return is_sound

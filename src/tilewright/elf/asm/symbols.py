@@ -36,6 +36,7 @@ class SymbolTable:
     visibilities: dict[str, Visibility] = field(default_factory=dict)
     types: dict[str, int] = field(default_factory=dict)
     sizes: dict[str, tuple[Node, Place]] = field(default_factory=dict)
+    final_sizes: dict[str, int] = field(default_factory=dict)
 
     # -- definitions --------------------------------------------------------------------------
 
@@ -86,7 +87,7 @@ class SymbolTable:
         label = self._labels.get(name.text)
         if label is not None:
             return Value(0, label)
-        if name.text.startswith("$") and name.text[1:] in CSRS:
+        if not name.is_quoted and name.text.startswith("$") and name.text[1:] in CSRS:
             return Number(CSRS[name.text[1:]].index)
         return None
 
@@ -121,7 +122,13 @@ class SymbolTable:
     # -- the object's symbols -----------------------------------------------------------------
 
     def finished(self) -> Iterator[Symbol]:
-        """The symbols of the object, attributes applied: labels, variables, external symbols."""
+        """The symbols of the object, attributes applied: labels, variables, external symbols.
+
+        A binding alone makes an external symbol of a name that is not defined.
+        """
+        for name, binding in self.bindings.items():
+            if binding is not Binding.LOCAL and not self.is_defined(name):
+                self._externals.setdefault(name, Symbol(name))
         for name, symbol in self._labels.items():
             if not name.startswith(PRIVATE_PREFIX) or name in self.bindings:
                 yield self._attributed(symbol)
@@ -149,6 +156,7 @@ class SymbolTable:
         symbol.binding = self.bindings.get(name, symbol.binding)
         symbol.visibility = self.visibilities.get(name, symbol.visibility)
         symbol.type = self.types.get(name, symbol.type)
+        symbol.size = self.final_sizes.get(name, symbol.size)
         return symbol
 
     def _where(self, name: str) -> str:
