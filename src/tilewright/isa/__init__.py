@@ -1,7 +1,7 @@
 """The IPU21 instruction set as one table, and everything that is derived from it.
 
-`instructions.txt` has one line per instruction form. What each instruction does will be stated
-beside it, in `tilewright.isa.meaning`, keyed by `Form.name`.
+`instructions.txt` has one line per instruction form. What each instruction does is stated in
+`tilewright.isa.meaning`, once, by mnemonic.
 
 - forms: `FORMS`, `FORM_BY_NAME`, `Form`, `Operand`, `Field`, `Kind`, `Lane`, `Mode`, `Evidence`
 - words: `encode`, `decode`, `decode_words`, `Instruction`, `UNKNOWN`, `COISSUE`, `EncodingError`

@@ -5,6 +5,8 @@ values are not. The values here are ours, in this one table, so that the owner o
 replace them (docs/fidelity.md, `flag-enc`). Sync zones are documented.
 """
 
+from typing import NamedTuple
+
 SYNC_ZONES: dict[str, int] = {
     "RECEIVE": 0,
     "ANS": 1,
@@ -28,6 +30,12 @@ def amp_flag(engines: int, phase: int) -> int:
     return phase + 8 * _ENGINE_CODE[engines]
 
 
+def amp_parts(flag: int) -> tuple[int, int] | None:
+    """(engines, phase) of an AMP flag, None if it is none of `amp_flag`'s."""
+    engines = {code: number for number, code in _ENGINE_CODE.items()}.get(flag >> 3)
+    return None if engines is None else (engines, flag & 7)
+
+
 def _amp_flags() -> dict[str, int]:
     flags = {}
     for engines in _ENGINE_CODE:
@@ -41,6 +49,21 @@ def _amp_flags() -> dict[str, int]:
 def slic_flag(kernel_width: int, column: int, upper: bool = False) -> int:
     """ASSUMED: weight column in bit 0, kernel width 3 instead of 4 in bit 1, high word in bit 2."""
     return column + 2 * (kernel_width == 3) + 4 * upper
+
+
+class SlicParts(NamedTuple):
+    """What a SLIC flag selects: kernel width, column of the weight store, word of the entry."""
+
+    kernel_width: int
+    column: int
+    upper: bool
+
+
+def slic_parts(flag: int) -> SlicParts | None:
+    """The parts of a SLIC flag, None if it is none of `slic_flag`'s."""
+    if flag >> 3:
+        return None
+    return SlicParts(3 if flag & 2 else 4, flag & 1, bool(flag & 4))
 
 
 def _slic_flags() -> dict[str, int]:
