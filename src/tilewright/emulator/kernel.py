@@ -1,0 +1,171 @@
+"""Runs one kernel on one emulated tile, with NumPy arrays as operands.
+
+The kernel is a supervisor function of the calling convention in docs/assembly.md: operands in
+`$m2`, `$m3`, …, return address in `$m10`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from tilewright.emulator.images import TileImage
+from tilewright.emulator.memory import TileMemory
+from tilewright.emulator.reference.tile import ReferenceTile, Stop, Stopped
+from tilewright.errors import TilewrightError
+from tilewright.isa import FORM_BY_NAME, encode
+from tilewright.target.csr import CSRS
+from tilewright.target.geometry import (
+    ELEMENT_SIZE,
+    LOADER_FRAME_END,
+    MEMORY_BASE,
+    MEMORY_END,
+    REGION1_BASE,
+    RUNTIME_STATE,
+    WORKERS,
+)
+
+_FIRST_REGISTER, _LAST_REGISTER, _LINK, _STACK = 2, 9, 10, 11
+_WORKER_SCRATCH = 0x100
+_STACK_TOP = RUNTIME_STATE[1] - WORKERS * _WORKER_SCRATCH
+"""The supervisor's stack grows down from below the scratch memory of the workers."""
+_ELEMENT_PAIR = 2 * ELEMENT_SIZE
+DEFAULT_CYCLE_LIMIT = 10_000_000
+
+
+class KernelError(TilewrightError):
+    """A kernel that could not be run, or did not return."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """An operand that the kernel writes; its memory is unwritten before."""
+
+    shape: tuple[int, ...]
+    dtype: DTypeLike
+
+
+Operand = NDArray[Any] | Output | int
+"""An array (copied to the tile, its address passed), a result, or a number passed as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelRun:
+    """What a run left behind.
+
+    `arrays` holds the final content of every array operand and output, in order of operands (None
+    for numbers); `cycles` counts from the call to the return.
+    """
+
+    arrays: tuple[NDArray[Any] | None, ...]
+    cycles: int
+
+
+def run_kernel(
+    image: TileImage,
+    symbol: str,
+    operands: Sequence[Operand],
+    *,
+    addresses: Sequence[int | None] | None = None,
+    cycle_limit: int = DEFAULT_CYCLE_LIMIT,
+) -> KernelRun:
+    """Call the kernel `symbol` of a linked image with up to eight operands.
+
+    Arrays are placed in region 1, each from the start of a pair of memory elements of its own, or
+    at the `addresses` given. Raises `KernelError` if the kernel faults, waits for other tiles, or
+    is still running after `cycle_limit` cycles.
+    """
+    if symbol not in image.symbols:
+        raise KernelError(f"the image has no symbol {symbol}")
+    if len(operands) > _LAST_REGISTER - _FIRST_REGISTER + 1:
+        raise KernelError(f"{len(operands)} operands, but only $m2 to $m9 hold some")
+    memory = TileMemory(tiles=1)
+    for address, content in image.pieces:
+        memory.write(0, address, content)
+    places = _place(operands, addresses or [None] * len(operands))
+    tile = ReferenceTile(memory)
+    _prepare(tile, memory, image.symbols[symbol], operands, places)
+    stopped = tile.run(cycle_limit)
+    returned = stopped.reason is Stop.FAULT and stopped.context == 0 and stopped.pc == _RETURN_TRAP
+    if not returned:
+        raise KernelError(_explain(stopped, symbol, cycle_limit, image))
+    arrays = [
+        None if isinstance(operand, int) else _read(memory, operand, place)
+        for operand, place in zip(operands, places, strict=True)
+    ]
+    return KernelRun(tuple(arrays), tile.cycle)
+
+
+_STUB = LOADER_FRAME_END
+_RETURN_TRAP = _STUB + 4
+"""A call to the kernel, and the trap that it returns to."""
+
+
+def _place(operands: Sequence[Operand], wanted: Sequence[int | None]) -> list[int]:
+    """The value of each operand's register: its address, or the number itself."""
+    if len(wanted) != len(operands):
+        raise KernelError(f"{len(wanted)} addresses for {len(operands)} operands")
+    places = []
+    free = REGION1_BASE
+    for operand, address in zip(operands, wanted, strict=True):
+        if isinstance(operand, int):
+            places.append(operand & 0xFFFF_FFFF)
+            continue
+        if address is None:
+            address = free
+            free += -(-max(_size(operand), 1) // _ELEMENT_PAIR) * _ELEMENT_PAIR
+        if not MEMORY_BASE <= address <= MEMORY_END - _size(operand):
+            raise KernelError(
+                f"an operand of {_size(operand)} bytes does not fit at {address:#x}; "
+                f"tile memory ends at {MEMORY_END:#x}"
+            )
+        places.append(address)
+    return places
+
+
+def _size(operand: NDArray[Any] | Output) -> int:
+    if isinstance(operand, Output):
+        return int(np.prod(operand.shape)) * np.dtype(operand.dtype).itemsize
+    return operand.nbytes
+
+
+def _prepare(
+    tile: ReferenceTile,
+    memory: TileMemory,
+    entry: int,
+    operands: Sequence[Operand],
+    places: Sequence[int],
+) -> None:
+    call = encode(FORM_BY_NAME["call m,t20"], (_LINK, entry))
+    trap = encode(FORM_BY_NAME["trap u4"], (0,))
+    memory.write(0, _STUB, call.to_bytes(4, "little") + trap.to_bytes(4, "little"))
+    supervisor = tile.state["supervisor"]
+    supervisor["pc"] = _STUB
+    supervisor["m"][_STACK] = _STACK_TOP
+    for worker in range(WORKERS):
+        scratch = _STACK_TOP + worker * _WORKER_SCRATCH
+        supervisor["csr"][CSRS[f"WORKER{worker}_BASE"].index] = scratch
+    for number, (operand, place) in enumerate(zip(operands, places, strict=True)):
+        supervisor["m"][_FIRST_REGISTER + number] = place
+        if not isinstance(operand, int | Output):
+            memory.write(0, place, np.ascontiguousarray(operand).tobytes())
+
+
+def _read(memory: TileMemory, operand: NDArray[Any] | Output, place: int) -> NDArray[Any]:
+    content = memory.read(0, place, _size(operand))
+    return np.frombuffer(content, operand.dtype).reshape(operand.shape).copy()
+
+
+def _explain(stopped: Stopped, symbol: str, limit: int, image: TileImage) -> str:
+    match stopped.reason:
+        case Stop.LIMIT:
+            return f"{symbol} is still running after {limit} cycles"
+        case Stop.SYNC:
+            return f"{symbol} waits at sync {stopped.zone}, but a kernel runs on one tile alone"
+        case Stop.FAULT:
+            where = image.nearest_symbol(stopped.pc)
+            return f"{symbol} stopped in cycle {stopped.cycle}: {stopped.fault}" + (
+                f", in {where}" if where else ""
+            )

@@ -1,0 +1,250 @@
+"""One tile in time: six slots in rotation, workers in their own, the supervisor in what is left.
+
+Cycle t belongs to slot t mod 6; worker n owns slot n while it is active (assumed, `slot-phase`). A
+worker issues once in its slot; the supervisor issues in the first free slot in which its operands
+are ready. The figures are those of `tilewright.target.timing`.
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
+
+from tilewright.emulator.faults import OperandFault, TileFault
+from tilewright.emulator.memory import TileMemory
+from tilewright.emulator.reference.effects import Launch
+from tilewright.emulator.reference.engine import Context, Issued
+from tilewright.emulator.reference.fetch import Decoded, check_code_address
+from tilewright.emulator.reference.registers import SupervisorRegisters, WorkerRegisters
+from tilewright.emulator.state import new_tile
+from tilewright.isa import Kind
+from tilewright.target import timing
+from tilewright.target.csr import CSRS
+from tilewright.target.flags import SYNC_ZONES
+from tilewright.target.geometry import WORKERS
+from tilewright.target.timing import SLOTS
+
+_LOCAL = SYNC_ZONES["LOCAL"]
+_STATUS = CSRS["SSR"].index
+_WEIGHT_ADDRESS = ("csr", CSRS["CCCSLOAD"].index)
+
+Resource = tuple[str, int]
+"""What a supervisor instruction may wait for: ("m", register) or ("csr", index)."""
+
+
+class Stop(Enum):
+    """Why a tile stopped running."""
+
+    SYNC = auto()
+    """The supervisor waits at a barrier with other tiles or the host."""
+    FAULT = auto()
+    """A context raised an exception."""
+    LIMIT = auto()
+    """The cycle limit was reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """How a run ended. `context` is 0 for the supervisor, 1 to 6 for workers, `pc` its address."""
+
+    reason: Stop
+    cycle: int
+    context: int = 0
+    pc: int = 0
+    fault: TileFault | None = None
+    zone: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TimedEvent:
+    """A synchronisation or exchange event that the supervisor executed at `cycle`."""
+
+    cycle: int
+    name: str
+    arguments: tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class _Schedule:
+    """When each context may issue next."""
+
+    supervisor: int = 0
+    workers: dict[int, int] = field(default_factory=dict)
+    ready: dict[Resource, int] = field(default_factory=dict)
+    waits_for_workers: bool = False
+    synced_at: int = 0
+    last_exit: int = -SLOTS
+
+
+class ReferenceTile:
+    """A tile with its memory; `state` is laid out as `tilewright.emulator.state.TILE`."""
+
+    def __init__(self, memory: TileMemory, tile_number: int = 0) -> None:
+        self.state = new_tile()
+        self.events: list[TimedEvent] = []
+        self._memory = memory
+        self._supervisor = Context(
+            SupervisorRegisters(self.state, tile_number), self.state, memory, tile_number
+        )
+        self._workers = [
+            Context(WorkerRegisters(self.state, number), self.state, memory, tile_number)
+            for number in range(WORKERS)
+        ]
+        self._schedule = _Schedule()
+
+    @property
+    def cycle(self) -> int:
+        """Cycles since the start."""
+        return int(self.state["cycle"])
+
+    def run(self, limit: int) -> Stopped:
+        """Run until the supervisor reaches a barrier, a context faults, or cycle `limit`."""
+        while True:
+            cycle, worker = self._next_issue()
+            if cycle is None or cycle >= limit:
+                return Stopped(Stop.LIMIT, limit)
+            self.state["cycle"] = cycle
+            context = self._supervisor if worker is None else self._workers[worker]
+            try:
+                issued = context.issue()
+                if worker is None:
+                    barrier = self._after_supervisor(issued, cycle)
+                    if barrier is not None:
+                        return Stopped(Stop.SYNC, cycle, pc=context.pc, zone=barrier)
+                else:
+                    self._after_worker(worker, issued, cycle)
+            except TileFault as fault:
+                number = 0 if worker is None else worker + 1
+                where = "supervisor" if worker is None else f"worker {worker}"
+                place = f"{where} at pc {context.pc:#x}"
+                return Stopped(Stop.FAULT, cycle, number, context.pc, fault.at(place))
+
+    def resume(self, cycle: int) -> None:
+        """Let the supervisor go on at `cycle`, past the barrier at which it stopped."""
+        self._schedule.supervisor = cycle
+
+    # -- who issues next ----------------------------------------------------------------------
+
+    def _next_issue(self) -> tuple[int | None, int | None]:
+        """Cycle and worker of the next issue; worker None is the supervisor, cycle None nobody."""
+        candidates: list[tuple[int, int | None]] = [
+            (cycle, worker) for worker, cycle in self._schedule.workers.items()
+        ]
+        supervisor = self._supervisor_cycle()
+        if supervisor is not None:
+            candidates.append((supervisor, None))
+        if not candidates:
+            return None, None
+        return min(candidates, key=lambda each: each[0])
+
+    def _supervisor_cycle(self) -> int | None:
+        """When the supervisor can issue, as far as is known now."""
+        schedule = self._schedule
+        if schedule.waits_for_workers:
+            if schedule.workers:
+                return None
+            schedule.waits_for_workers = False
+            after = timing.local_sync_end(schedule.synced_at, schedule.last_exit)
+            schedule.supervisor = max(schedule.supervisor, after)
+        if len(schedule.workers) == SLOTS:
+            return None
+        try:
+            fetched = self._supervisor.fetched()
+        except TileFault:
+            return self._free_slot(schedule.supervisor)
+        needs = _resources(fetched.members[0], reads=True)
+        ready = max((schedule.ready.get(need, 0) for need in needs), default=0)
+        return self._free_slot(max(schedule.supervisor, ready))
+
+    def _free_slot(self, cycle: int) -> int:
+        while cycle % SLOTS in self._schedule.workers:
+            cycle += 1
+        return cycle
+
+    # -- what follows from an issue -----------------------------------------------------------
+
+    def _after_worker(self, worker: int, issued: Issued, cycle: int) -> None:
+        schedule = self._schedule
+        if issued.effects.exit_status is not None:
+            self._end_worker(worker, issued.effects.exit_status)
+            schedule.last_exit = cycle
+            return
+        special = issued.effects.divides_special
+        steps = [
+            timing.worker_steps(member.form.mnemonic, special_operand=special)
+            for member in issued.fetched.members
+        ]
+        schedule.workers[worker] = cycle + timing.worker_cycles(max(steps))
+
+    def _end_worker(self, worker: int, status: bool) -> None:
+        """Local consensus is the conjunction of the statuses since it was set (assumed, `lc`)."""
+        csr = self.state["supervisor"]["csr"]
+        csr[_STATUS] = int(csr[_STATUS]) & ~(0 if status else 1)
+        self.state["workers"][worker]["is_active"] = 0
+        del self._schedule.workers[worker]
+
+    def _after_supervisor(self, issued: Issued, cycle: int) -> int | None:
+        """Take account of an instruction; returns the zone of a barrier that is not local."""
+        schedule, effects = self._schedule, issued.effects
+        member = issued.fetched.members[0]
+        schedule.supervisor = cycle + 1
+        for resource in _resources(member, reads=False):
+            schedule.ready[resource] = cycle + timing.SUPERVISOR_LATENCY.value
+        if effects.jump is not None:
+            schedule.supervisor = cycle + timing.TAKEN_BRANCH.value
+        if effects.launches:
+            self._launch(effects.launches, cycle)
+            schedule.supervisor = cycle + timing.RUN.value
+        for name, arguments in effects.events:
+            self.events.append(TimedEvent(cycle, name, arguments))
+            if name in ("delay", "send"):
+                schedule.supervisor = cycle + arguments[0]
+            elif name == "sync":
+                schedule.supervisor = cycle + timing.SYNC.value
+                if arguments[0] != _LOCAL:
+                    return int(arguments[0])
+                schedule.waits_for_workers, schedule.synced_at = True, cycle
+        return None
+
+    def _launch(self, launches: list[Launch], cycle: int) -> None:
+        active = self._schedule.workers
+        for launch in launches:
+            worker = launch.worker
+            if worker is None:
+                idle = [number for number in range(WORKERS) if number not in active]
+                if not idle:
+                    raise OperandFault("run: all six workers are active")
+                worker = idle[0]
+            elif worker in active:
+                raise OperandFault(f"runall: worker {worker} is active")
+            if launch.vertex_base % 4:
+                raise OperandFault(f"vertex base {launch.vertex_base:#x} is not aligned to 4 bytes")
+            check_code_address(launch.entry)
+            self._start_worker(worker, launch)
+            active[worker] = timing.first_worker_issue(cycle, worker)
+
+    def _start_worker(self, worker: int, launch: Launch) -> None:
+        """What a worker finds at its first instruction; everything else is as it left it."""
+        csr = self.state["supervisor"]["csr"]
+        state = self.state["workers"][worker]
+        state["pc"] = launch.entry
+        state["vertex_base"] = launch.vertex_base
+        state["worker_base"] = csr[CSRS[f"WORKER{worker}_BASE"].index]
+        state["float_control"] = csr[CSRS["FP_ICTL"].index]
+        state["number_format"] = csr[CSRS["FP_INFMT"].index]
+        state["number_scale"] = csr[CSRS["FP_ISCL"].index]
+        state["float_status"] = 0
+        state["is_active"] = 1
+
+
+def _resources(member: Decoded, reads: bool) -> list[Resource]:
+    """The registers and CSRs that a supervisor instruction reads, or that it writes."""
+    found: list[Resource] = []
+    for bound in member.operands:
+        operand = bound.operand
+        if operand.is_register and (operand.reads if reads else operand.writes):
+            found += [(operand.file, bound.value + place) for place in range(operand.count)]
+        elif operand.kind is Kind.CSR and member.form.mnemonic == ("get" if reads else "put"):
+            found.append(("csr", bound.value))
+    if reads and member.form.mnemonic in ("ld64putcs", "ld128putcs"):
+        found.append(_WEIGHT_ADDRESS)
+    return found
