@@ -1,10 +1,17 @@
-"""Code that runs on tiles: kernels in assembly.
+"""Code that runs on tiles: kernels in assembly, and running one on an emulated tile.
 
-The files are package data; `kernel_source` finds them.
+- `kernel_source`: the path of a shipped kernel
+- `run_kernel`, `Output`, `KernelRun`: call a kernel with NumPy operands
+- `tile_image`: from a linked image to what the emulator loads
 """
 
 from importlib import resources
 from pathlib import Path
+
+from tilewright.device.running import run_kernel, tile_image
+from tilewright.emulator.kernel import KernelRun, Output
+
+__all__ = ["KernelRun", "Output", "kernel_source", "run_kernel", "tile_image"]
 
 
 def kernel_source(name: str) -> Path:

@@ -14,6 +14,7 @@ from tilewright.elf.asm.diagnostics import (
     Diagnostics,
     Place,
     TooManyErrors,
+    in_order_of_text,
 )
 from tilewright.elf.asm.instructions import Switches
 from tilewright.elf.asm.preprocess import preprocess
@@ -93,5 +94,5 @@ def _assemble_lines(
         except TooManyErrors:
             pass
     if diagnostics.errors:
-        raise AssemblyError(diagnostics.errors)
-    return Assembled(obj, tuple(diagnostics.warnings))
+        raise AssemblyError(in_order_of_text(diagnostics.errors))
+    return Assembled(obj, tuple(in_order_of_text(diagnostics.warnings)))

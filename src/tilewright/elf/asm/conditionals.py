@@ -1,5 +1,6 @@
 """Conditional assembly: which lines between `.if` and `.endif` count."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -21,12 +22,16 @@ OPENING = frozenset({*COMPARISONS, ".ifdef", ".ifndef", ".ifc", ".ifnc", ".ifb",
 DIRECTIVES = OPENING | {".elseif", ".else", ".endif"}
 
 
+_FIRST_COMMA = re.compile(r'((?:"(?:\\.|[^"\\])*"|[^,])*?),')
+"""Commas in quotes do not count."""
+
+
 def texts_equal(directive: str, text: str) -> bool:
     """Whether the two texts after `.ifc` or `.ifnc` are alike. Raises `Fault`."""
-    left, comma, right = text.partition(",")
-    if not comma:
+    match = _FIRST_COMMA.match(text)
+    if match is None:
         raise Fault(f"{directive} needs two texts and a comma between them", len(text))
-    left, right = left.strip(), right.strip()
+    left, right = match[1].strip(), text[match.end() :].strip()
     if left.startswith('"') != right.startswith('"'):
         raise Fault(f"{directive}: both texts must be quoted, or neither", 0)
     return left == right

@@ -1,7 +1,9 @@
 """Faults in assembly source as a good compiler reports them: place, line, caret, origin."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from tilewright.elf.asm.source import Line
 from tilewright.errors import TilewrightError
@@ -30,7 +32,7 @@ class Fault(Exception):
 
 
 class TooManyErrors(Exception):
-    """The error limit is reached; what was found so far is in the `Diagnostics`."""
+    """Reading stops; what was found so far is in the `Diagnostics`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +74,35 @@ class Diagnostic:
             yield "      (the line after macro expansion)"
 
 
+_SHOWN_ORIGINS = 8
+"""Of a longer chain, as endless recursion makes one, half of these are shown at each end."""
+
+
 def _origins(line: Line) -> Iterator[str]:
     """Where the line comes from: macro expansions from the inside out, then includes."""
+    chain = []
     origin = line.origin
     while origin is not None:
-        yield f"  {origin.reason} at {origin.line.file}:{origin.line.number}"
+        chain.append(f"  {origin.reason} at {origin.line.file}:{origin.line.number}")
         origin = origin.line.origin
+    half = _SHOWN_ORIGINS // 2
+    if len(chain) > _SHOWN_ORIGINS:
+        chain[half:-half] = [f"  … {len(chain) - _SHOWN_ORIGINS} more"]
+    yield from chain
+
+
+def in_order_of_text(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Sorted by the lines of the main file, which an expansion or include in them stands for."""
+    return sorted(diagnostics, key=_line_of_main_file)
+
+
+def _line_of_main_file(diagnostic: Diagnostic) -> float:
+    if diagnostic.place is None:
+        return math.inf
+    line = diagnostic.place.line
+    while line.origin is not None:
+        line = line.origin.line
+    return line.number
 
 
 class AssemblyError(TilewrightError):
@@ -108,6 +133,11 @@ class Diagnostics:
             self.errors.append(Diagnostic("error", message, place))
         if len(self.errors) >= MAX_ERRORS:
             raise TooManyErrors
+
+    def fatal(self, message: str, place: Place) -> NoReturn:
+        """Record an error after which reading on is of no use. Raises `TooManyErrors`."""
+        self.error(message, place)
+        raise TooManyErrors
 
     def warn(self, message: str, place: Place | None) -> None:
         """Record a warning."""

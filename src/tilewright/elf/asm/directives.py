@@ -101,11 +101,20 @@ _SWITCHES: dict[str, dict[str, object]] = {
     ".error_on_invalid_execution_mode": {"allow_invalid_mode": False},
     ".allow_invalid_repeat": {"allow_invalid_repeat": True},
 }
+_MOVING = frozenset(
+    {
+        *".text .data .bss .rodata .section .pushsection .popsection .previous".split(),
+        *".align .balign .p2align .space .skip .zero .fill .org".split(),
+        *".ascii .asciz .string .float .single".split(),
+        *_WIDTHS,
+    }
+)
 _IGNORED_PREFIXES = (".cfi_",)
 _IGNORED = frozenset({".extern", ".file", ".ident", ".loc", ".addrsig", ".addrsig_sym"})
 
 _SYMBOL = re.compile(r'[A-Za-z_.$][\w.$@]*|"(?:\\.|[^"\\])+"')
 _MAX_ALIGNMENT = 1 << 20
+_MAX_DIGITS = 1000
 _MAX_SPACE = 1 << 21
 """More than all of tile memory in one directive is a slip of the pen."""
 
@@ -192,6 +201,10 @@ class Directives:
     def names(self) -> list[str]:
         """All directives that are known here."""
         return list(self._handlers)
+
+    def moves_location(self, name: str) -> bool:
+        """Whether directive `name` changes the location counter, or another one counts then."""
+        return name in _MOVING
 
     def run(self, name: str, text: str) -> bool:
         """Carry out directive `name` with operands `text`; False if there is no such directive.
@@ -361,20 +374,19 @@ class Directives:
             if match is None:
                 raise piece.fault("expected a real number")
             number = piece.text.rstrip("f")
+            if len(number) > _MAX_DIGITS:
+                raise piece.fault("this number has too many digits")
             pattern = F32.encode(Fraction(number))
             sign = F32.sign_bit if number.startswith("-") else 0
             self._section_builder.append((pattern | sign).to_bytes(4, "little"))
 
     def _space(self, name: str, text: str) -> None:
-        size, fill = self._numbers(name, text, 1, 2)
-        _check_range(name, size, _MAX_SPACE)
+        size, fill = self._numbers(name, text, _MAX_SPACE, None)
         self._section_builder.append(bytes([(fill or 0) & 0xFF]) * (size or 0))
 
     def _fill(self, name: str, text: str) -> None:
-        repeats, size, value = self._numbers(name, text, 1, 3)
+        repeats, size, value = self._numbers(name, text, _MAX_SPACE, 8, None)
         size = 1 if size is None else size
-        _check_range(name, size, 8)
-        _check_range(name, (repeats or 0) * size, _MAX_SPACE)
         unit = ((value or 0) & ((1 << 8 * size) - 1)).to_bytes(size, "little")
         self._section_builder.append(unit * (repeats or 0))
 
@@ -383,27 +395,30 @@ class Directives:
         value = self._value(self._expression(piece), piece)
         section = self._section_builder
         if value.symbol is not None and value.symbol.section is not section.section:
-            raise Fault(".org needs a place in the current section")
+            raise piece.fault(".org needs a place in the current section")
         target = value.offset + (value.symbol.value if value.symbol else 0)
         if target < section.size:
-            raise Fault(f".org goes back: from {section.size:#x} to {target:#x}")
-        _check_range(name, target - section.size, _MAX_SPACE)
+            raise piece.fault(f".org goes back: from {section.size:#x} to {target:#x}")
+        if target - section.size > _MAX_SPACE:
+            raise piece.fault(_out_of_range(_MAX_SPACE, target - section.size))
         section.append(bytes(target - section.size))
 
     # -- alignment ----------------------------------------------------------------------------
 
     def _align(self, name: str, text: str) -> None:
-        alignment, fill, limit = self._numbers(name, text, 1, 3)
-        self._align_to(name, alignment or 1, fill, limit)
+        alignment, fill, limit = self._numbers(name, text, None, None, None)
+        alignment = alignment or 1
+        if alignment & (alignment - 1) or not 0 < alignment <= _MAX_ALIGNMENT:
+            message = f"{name} takes a power of two in bytes, got {alignment}"
+            raise _pieces(text)[0].fault(message)
+        self._align_to(alignment, fill, limit)
 
     def _power_align(self, name: str, text: str) -> None:
-        power, fill, limit = self._numbers(name, text, 1, 3)
-        _check_range(name, power, _MAX_ALIGNMENT.bit_length() - 1)
-        self._align_to(name, 1 << (power or 0), fill, limit)
+        most = _MAX_ALIGNMENT.bit_length() - 1
+        power, fill, limit = self._numbers(name, text, most, None, None)
+        self._align_to(1 << (power or 0), fill, limit)
 
-    def _align_to(self, name: str, alignment: int, fill: int | None, limit: int | None) -> None:
-        if alignment & (alignment - 1) or not 0 < alignment <= _MAX_ALIGNMENT:
-            raise Fault(f"{name} takes a power of two in bytes, got {alignment}")
+    def _align_to(self, alignment: int, fill: int | None, limit: int | None) -> None:
         pattern = None if fill is None else bytes([fill & 0xFF])
         self._section_builder.align(alignment, pattern, limit)
 
@@ -481,21 +496,27 @@ class Directives:
             raise piece.fault("expected a number, not an address")
         return value.offset
 
-    def _numbers(self, name: str, text: str, least: int, most: int) -> list[int | None]:
-        """`most` numbers, None where one is left out. Raises `Fault`."""
+    def _numbers(self, name: str, text: str, *limits: int | None) -> list[int | None]:
+        """As many numbers as `limits`, None where one is left out; the first must be there.
+
+        Each is at least 0 and at most its limit; None stands for no limits. Raises `Fault`.
+        """
         pieces = _pieces(text)
-        if len(pieces) < least or not pieces[0].text:
+        most = len(limits)
+        if not pieces or not pieces[0].text:
             raise Fault(f"{name} needs a number")
         if len(pieces) > most:
             raise pieces[most].fault(f"{name} takes at most {most} operands")
         numbers: list[int | None] = []
-        for piece in pieces:
+        for piece, limit in zip(pieces, limits, strict=False):
             if not piece.text:
                 numbers.append(None)
                 continue
             value = self._value(self._expression(piece), piece)
             if not value.is_number:
                 raise piece.fault("expected a number, not an address")
+            if limit is not None and not 0 <= value.offset <= limit:
+                raise piece.fault(_out_of_range(limit, value.offset))
             numbers.append(value.offset)
         return numbers + [None] * (most - len(numbers))
 
@@ -541,6 +562,5 @@ def _chosen(piece: _Piece, choices: Mapping[str, int], what: str) -> int:
     return choices[name]
 
 
-def _check_range(name: str, value: int | None, most: int) -> None:
-    if not 0 <= (value or 0) <= most:
-        raise Fault(f"{name}: {value} is out of range, expected 0 to {most}")
+def _out_of_range(most: int, value: int) -> str:
+    return f"operand out of range: expected a number from 0 to {most}, got {value}"

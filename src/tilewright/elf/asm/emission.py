@@ -110,6 +110,7 @@ def _append(section: SectionBuilder, written: Written, switches: Switches, coiss
                 places,
                 coissue,
                 switches.allow_invalid_operands,
+                pending.subtracts,
             )
         )
     section.instructions.append(Placed(section.size, encoded.form, coissue, written.line))

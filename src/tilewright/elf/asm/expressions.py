@@ -124,6 +124,8 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 
+_WORD = re.compile(r"\w[\w.]*")
+
 _ELF_LEVELS: tuple[tuple[str, ...], ...] = (
     ("||",),
     ("&&",),
@@ -167,9 +169,15 @@ def parse_expression(text: str) -> Expression:
     if "@" in text and (match := _MODIFIERS.search(text)):
         body, modifier = text[: match.start()], match[1]
     tokens = _tokenise(body)
-    node = _Parser(tokens, len(body), _ELF_LEVELS).parse()
-    differs = len(tokens) > 4 and node != _Parser(tokens, len(body), _C_LEVELS).parse()
+    try:
+        node = _Parser(tokens, len(body), _ELF_LEVELS).parse()
+        differs = len(tokens) > 4 and node != _Parser(tokens, len(body), _C_LEVELS).parse()
+    except RecursionError:
+        raise Fault(_TOO_DEEP) from None
     return Expression(node, modifier, differs)
+
+
+_TOO_DEEP = "expression is nested too deeply"
 
 
 _MAX_DEPTH = 64
@@ -192,6 +200,9 @@ def _tokenise(text: str) -> list[_Token]:
         match = _TOKEN.match(text, place)
         if match is None or match.lastgroup is None:
             start = place + len(text[place:]) - len(text[place:].lstrip())
+            word = _WORD.match(text, start)
+            if word is not None:
+                raise Fault(f"not a number: {word[0]}", *word.span())
             raise Fault(f"unexpected '{text[start]}' in expression", start, start + 1)
         kind = match.lastgroup
         start = match.start(kind)
@@ -245,7 +256,7 @@ class _Parser:
             return _leaf(token)
         self._depth += 1
         if self._depth > _MAX_DEPTH:
-            raise Fault("expression is nested too deeply", token.start, token.end)
+            raise Fault(_TOO_DEEP, token.start, token.end)
         node = self._prefixed(token)
         self._depth -= 1
         return node
@@ -275,7 +286,7 @@ def _leaf(token: _Token) -> Node:
         case "number":
             return Number(_integer(token))
         case "half":
-            return Half(_half(token.text))
+            return Half(_half(token))
         case "here":
             return Here()
         case "local":
@@ -302,24 +313,39 @@ def _integer(token: _Token) -> int:
     return value
 
 
+_MANTISSA_DIGITS = 1000
 _EXPONENT_DIGITS = 4
 """Decimal exponents with more digits are far outside any format, and are clipped."""
 
 
-def _half(text: str) -> int:
-    if text == "infh":
+def _half(token: _Token) -> int:
+    if token.text == "infh":
         return F16.infinity
-    mantissa, _, exponent = text[:-1].lower().partition("e")
-    clipped = max(-(10**3), min(10**3, int(exponent or "0")))
-    return F16.encode(Fraction(mantissa) * Fraction(10) ** clipped)
+    mantissa, _, exponent = token.text[:-1].lower().partition("e")
+    if len(mantissa) > _MANTISSA_DIGITS:
+        raise Fault("this number has too many digits", token.start, token.end)
+    digits = exponent.lstrip("+-").lstrip("0")[:_EXPONENT_DIGITS]
+    power = int(digits or "0") * (-1 if exponent.startswith("-") else 1)
+    return F16.encode(Fraction(mantissa) * Fraction(10) ** power)
 
 
 def unquote(text: str) -> str:
-    """The content of a double-quoted string, backslash escapes resolved."""
-    return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), text[1:-1])
+    """The content of a double-quoted string, backslash escapes resolved.
+
+    Bytes above 127 that are written as numbers become what `surrogateescape` encodes to them.
+    """
+    return _ESCAPE.sub(_unescaped, text[1:-1])
 
 
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "b": "\b", "f": "\f"}
+_ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|[xX]([0-9a-fA-F]+)|(.))", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    if match[3]:
+        return _ESCAPES.get(match[3], match[3])
+    byte = (int(match[1], 8) if match[1] else int(match[2], 16)) & 0xFF
+    return chr(byte) if byte < 0x80 else chr(0xDC00 + byte)
 
 
 # -- tree to value --------------------------------------------------------------------------------
@@ -376,8 +402,31 @@ _BINARY: Mapping[str, Callable[[int, int], int]] = {
 }
 
 
+def first_name(node: Node) -> str | None:
+    """The first name in a tree, None if there is none."""
+    match node:
+        case Name(text):
+            return text
+        case Unary(_, operand):
+            return first_name(operand)
+        case Binary(_, left, right):
+            return first_name(left) or first_name(right)
+        case _:
+            return None
+
+
 def bind(node: Node, scope: Scope) -> Node:
-    """The tree with everything put in that is known now; a `Value` or `Number` if all is."""
+    """The tree with everything put in that is known now; a `Value` or `Number` if all is.
+
+    Raises `Fault`.
+    """
+    try:
+        return _bind(node, scope)
+    except RecursionError:
+        raise Fault(_TOO_DEEP) from None
+
+
+def _bind(node: Node, scope: Scope) -> Node:
     match node:
         case Here():
             return scope.here()
@@ -387,9 +436,9 @@ def bind(node: Node, scope: Scope) -> Node:
         case Half(bits):
             return Number(bits)
         case Unary(operator, operand):
-            return _fold(Unary(operator, bind(operand, scope)))
+            return _fold(Unary(operator, _bind(operand, scope)))
         case Binary(operator, left, right, start):
-            return _fold(Binary(operator, bind(left, scope), bind(right, scope), start))
+            return _fold(Binary(operator, _bind(left, scope), _bind(right, scope), start))
         case _:
             return node
 
@@ -421,10 +470,14 @@ def evaluate(node: Node) -> Value:
 
 
 def _number(value: Value, operator: str) -> int:
-    if not value.is_number:
-        assert value.symbol is not None
-        raise Fault(f"'{operator}' needs a number, not the address of '{value.symbol.name}'")
+    if value.symbol is not None:
+        raise Fault(f"'{operator}' needs a number, not the address of '{_shown(value.symbol)}'")
     return value.offset
+
+
+def _shown(symbol: Symbol) -> str:
+    """A symbol as the text names it: sections stand for the location counter, `1:` for `1b`."""
+    return symbol.name.rstrip(":") or "."
 
 
 def _combine(operator: str, left: Value, right: Value, start: int) -> Value:
@@ -459,7 +512,7 @@ def _distance(left: Value, right: Value) -> int | None:
 
 
 def _not_computable(operator: str, left: Value, right: Value) -> str:
-    names = [value.symbol.name for value in (left, right) if value.symbol is not None]
+    names = [_shown(value.symbol) for value in (left, right) if value.symbol is not None]
     if operator == "-" and len(names) == 2:
         return (
             f"'{names[0]}' - '{names[1]}' is not a constant: "

@@ -47,6 +47,7 @@ def finish_object(
     """Resolve what waited and make the object; faults go to `diagnostics`."""
     builders = list(sections)
     section_symbols = {builder.section: builder.symbol for builder in builders}
+    symbols.report_faulty_variables(diagnostics)
     resolver = FixupResolver(symbols, section_symbols, diagnostics)
     for builder in builders:
         resolver.apply(builder)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tilewright.elf.asm.diagnostics import Diagnostics, Fault, Place
 from tilewright.elf.asm.expressions import Node, Number, Value
 from tilewright.elf.asm.instructions import encode_first
-from tilewright.elf.asm.matching import out_of_range
+from tilewright.elf.asm.matching import out_of_range, subtrahend_fault
 from tilewright.elf.asm.sections import DataFixup, OperandFixup, SectionBuilder
 from tilewright.elf.asm.symbols import PRIVATE_PREFIX, Poisoned, SymbolTable
 from tilewright.elf.object import Binding, Relocation, Section, Symbol
@@ -59,10 +59,14 @@ class FixupResolver:
             value = self._resolve(node, fixup.places[position])
             if value is None:
                 return
+            operand = fixup.spellings[0].text_operands[position]
+            if value.is_number and operand.kind is Kind.VERTEX_OFFSET:
+                # Names of numbers too stand for addresses here.
+                assert not isinstance(node, int)
+                value = self.symbols.as_address(node, value.offset)
             if value.is_number:
                 numbers.append(value.offset)
                 continue
-            operand = fixup.spellings[0].text_operands[position]
             kind = _operand_relocation(operand)
             if kind is None:
                 message = _needs_number(operand, value)
@@ -73,6 +77,12 @@ class FixupResolver:
         self._encode(section, fixup, numbers)
 
     def _encode(self, section: SectionBuilder, fixup: OperandFixup, numbers: list[int]) -> None:
+        if fixup.subtracts:
+            message = subtrahend_fault(numbers[-1])
+            if message is not None:
+                self.diagnostics.error(message, fixup.places[-1])
+                return
+            numbers[-1] = -numbers[-1]
         result = encode_first(fixup.spellings, numbers, fixup.allow_overlong)
         if result is not None:
             word = result[1] | (COISSUE if fixup.coissue else 0)

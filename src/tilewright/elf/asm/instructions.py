@@ -1,24 +1,23 @@
 """Instructions: a mnemonic and its operands become words, and operands that must wait."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tilewright.elf.asm.diagnostics import Fault
 from tilewright.elf.asm.expressions import (
-    Binary,
-    Name,
     Node,
     Number,
     Scope,
-    Unary,
     Value,
     bind,
     evaluate,
+    first_name,
 )
 from tilewright.elf.asm.matching import (
     OperandMismatch,
     find_spellings,
     out_of_range,
+    subtrahend_fault,
     unknown_mnemonic,
 )
 from tilewright.elf.asm.operands import (
@@ -64,11 +63,13 @@ class Pending:
     """The operands of an instruction of which some are not known yet.
 
     `values` are those of the text: numbers, or trees that wait; `spans` are their columns.
+    `subtracts`: the last one is encoded with the other sign.
     """
 
     spellings: tuple[Spelling, ...]
     values: tuple[int | Node, ...]
     spans: tuple[tuple[int, int], ...]
+    subtracts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +216,7 @@ class InstructionAssembler:
         number = node.value if isinstance(node, Number) else node.offset
         if target.kind is Kind.VERTEX_OFFSET and not operand.is_literal:
             # A name stands for an address, and only the linker turns addresses into offsets.
-            name = _first_name(operand.node) or f"{number:#x}"
-            return Value(0, self._symbols.absolute(name, number))
+            return self._symbols.as_address(operand.node, number)
         if target.kind is Kind.TARGET and self.switches.word_targets:
             return 4 * number
         return number
@@ -263,7 +263,7 @@ class InstructionAssembler:
                 message = f"'ldconst' loads 32 bits, got {value.offset:#x}"
                 raise self._at_operand(message, text, 1)
             return value.offset
-        name = _first_name(node)
+        name = first_name(node)
         message = f"'ldconst' needs a value that is known here; '{name}' is not defined so far"
         raise self._at_operand(message, text, 1)
 
@@ -271,18 +271,23 @@ class InstructionAssembler:
         self, text: str, operands: Sequence[TextOperand], scope: Scope
     ) -> Encoded:
         """`sub $d, $s, imm` is `add $d, $s, -imm`."""
-        immediate = operands[2]
+        destination, source, immediate = operands
+        assert isinstance(destination, RegisterOperand)
+        assert isinstance(source, RegisterOperand)
         assert isinstance(immediate, ImmediateOperand)
-        node = self._bound(immediate, text, 2, scope)
-        if isinstance(node, Number | Value):
-            value = evaluate(node)
-            limit = (1 << 15) - 1
-            if value.is_number and not -limit <= value.offset <= limit:
-                message = f"operand out of range: expected -{limit} to {limit}, got {value.offset}"
-                raise self._at_operand(message, text, 2)
-        negated = replace(immediate, node=Unary("-", immediate.node))
         spellings = SPELLINGS["adds"]["m", "m", "i"]
-        return self._encode_as(spellings, text, [*operands[:2], negated], scope)
+        value = self._immediate(spellings, 2, immediate, text, scope)
+        known = value if isinstance(value, int) else 0
+        message = subtrahend_fault(known)
+        if message is not None:
+            raise self._at_operand(message, text, 2)
+        form = spellings[0].form
+        word = encode(form, (destination.first, source.first, -known))
+        if isinstance(value, int):
+            return Encoded(form, word)
+        values = (destination.first, source.first, value)
+        waiting = Pending(spellings, values, tuple(operand_spans(text)), subtracts=True)
+        return Encoded(form, word, waiting)
 
     # -- checks -------------------------------------------------------------------------------
 
@@ -342,15 +347,3 @@ class InstructionAssembler:
     def _span(text: str, position: int) -> tuple[int, int]:
         """First and last column of an operand."""
         return list(operand_spans(text))[position]
-
-
-def _first_name(node: Node) -> str | None:
-    match node:
-        case Name(text):
-            return text
-        case Unary(_, operand):
-            return _first_name(operand)
-        case Binary(_, left, right):
-            return _first_name(left) or _first_name(right)
-        case _:
-            return None

@@ -5,7 +5,7 @@ knowing the line that asked for it.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tilewright.elf.asm.diagnostics import Fault
@@ -39,31 +39,33 @@ class Macro:
 
     def expand(self, arguments: str, caller: Line, number: int) -> Iterator[Line]:
         """The body for one call; `number` is what `\\@` becomes. Raises `Fault`."""
-        values = self._bind(split_arguments(arguments))
+        values = self._bind(arguments)
         return substitute(
             self.body, values, Origin(f"in macro '{self.name}', used", caller), number
         )
 
-    def _bind(self, arguments: Sequence[str]) -> dict[str, str]:
-        values: dict[str, str] = {}
+    def _bind(self, text: str) -> dict[str, str]:
+        """The value of each parameter; one that takes the rest of `text` takes it as it is."""
         names = {parameter.name for parameter in self.parameters}
-        positional: list[str] = []
-        for argument in arguments:
+        values: dict[str, str] = {}
+        positional: list[tuple[str, int]] = []
+        for argument, start, _ in _arguments(text):
             name, equals, value = argument.partition("=")
             if equals and name.strip() in names:
                 values[name.strip()] = unquoted(value.strip())
             else:
-                positional.append(argument)
-        for parameter in self.parameters:
-            if parameter.name in values:
-                continue
-            taken = len(positional) if parameter.takes_rest else 1
-            values[parameter.name] = ", ".join(map(unquoted, positional[:taken]))
-            del positional[:taken]
-        if positional:
+                positional.append((argument, start))
+        waiting = [parameter for parameter in self.parameters if parameter.name not in values]
+        for parameter, (argument, start) in zip(waiting, positional, strict=False):
+            rest = text[start:].strip()
+            values[parameter.name] = rest if parameter.takes_rest else unquoted(argument)
+        if len(positional) > len(waiting) and not (waiting and waiting[-1].takes_rest):
             count = len(self.parameters)
-            raise Fault(f"macro '{self.name}' takes {count} arguments, got more: {positional[0]}")
-        return {each.name: self._or_default(each, values[each.name]) for each in self.parameters}
+            takes = f"takes {count} argument{'' if count == 1 else 's'}"
+            raise Fault(f"macro '{self.name}' {takes}, got more: {positional[len(waiting)][0]}")
+        return {
+            each.name: self._or_default(each, values.get(each.name, "")) for each in self.parameters
+        }
 
     def _or_default(self, parameter: Parameter, value: str) -> str:
         if not value and parameter.is_required:

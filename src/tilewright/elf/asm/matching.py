@@ -87,6 +87,17 @@ def _explain_suffix(found: str, expected: Sequence[Operand]) -> str:
     return f"invalid suffix '{found}': expected {wanted}"
 
 
+_MOST_SUBTRACTED = (1 << 15) - 1
+
+
+def subtrahend_fault(value: int) -> str | None:
+    """What is wrong with a number that `sub` subtracts, None if nothing is."""
+    if abs(value) <= _MOST_SUBTRACTED:
+        return None
+    limits = f"{-_MOST_SUBTRACTED} to {_MOST_SUBTRACTED}"
+    return f"operand out of range: expected a number from {limits}, got {value}"
+
+
 def out_of_range(spellings: Sequence[Spelling], position: int, value: int) -> str:
     """The message for a number that no spelling can hold as its operand `position`."""
     ranges = dict.fromkeys(each.text_operands[position].describe() for each in spellings)

@@ -18,6 +18,7 @@ import pcpp
 
 from tilewright.elf.asm.diagnostics import Diagnostics, Place
 from tilewright.elf.asm.source import (
+    STRING,
     Line,
     Origin,
     UnterminatedComment,
@@ -29,12 +30,20 @@ from tilewright.target.geometry import ARCHITECTURE_VERSION
 INCLUDE_FOLDER = Path(str(resources.files("tilewright.elf").joinpath("include")))
 """Our own headers, searched after the user's folders."""
 
+_EXPECTED_FILE = '#include expects "file" or <file>'
+
 PREDEFINED = {"__IPU__": "1", "__IPU_ARCH_VERSION__": str(ARCHITECTURE_VERSION)}
 
 _DIRECTIVE = re.compile(r"\s*#")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _DYNAMIC_MACROS = frozenset({"__LINE__", "__FILE__", "__COUNTER__"})
 _RAW = "TILEWRIGHT_RAW"
+_ODD_BREAKS = re.compile(rf"{STRING}|[\v\f\x1c-\x1e\x85\u2028\u2029]")
+"""What Python takes for the end of a line, and editors do not."""
+_BRACKETS = re.compile(rf"{STRING}|'(?:\\.|[^'\\\n])*'|[()]")
+
+MAX_INCLUDE_DEPTH = 100
+"""Files included inside each other; more means that one includes itself."""
 
 
 def preprocess(
@@ -75,14 +84,13 @@ class _Preprocessor(pcpp.Preprocessor):
         try:
             return [line for line in self._output_lines() if not line.text.isspace()]
         except (IndexError, AttributeError, TypeError):  # how pcpp meets a directive cut short
-            directive = self.lastdirective
-            message = f"malformed #{directive.value}"
-            self.on_error(directive.source, directive.lineno, message)
+            self._report_directive(f"malformed #{self.lastdirective.value}")
             return []
 
     # -- reading ------------------------------------------------------------------------------
 
     def _read(self, path: str, text: str) -> str:
+        text = _ODD_BREAKS.sub(lambda match: match[0] if match[0][0] == '"' else " ", text)
         self._texts[path] = text.splitlines()
         try:
             return blank_comments(text, hash_starts_comment=False)
@@ -91,6 +99,10 @@ class _Preprocessor(pcpp.Preprocessor):
             return ""
 
     def on_file_open(self, is_system_include: bool, includepath: str) -> io.StringIO:
+        if self.include_depth > MAX_INCLUDE_DEPTH:
+            line = self._line(self.lastdirective.source, self.lastdirective.lineno)
+            message = f"includes are nested more than {MAX_INCLUDE_DEPTH} deep; is this endless?"
+            self._diagnostics.fatal(message, Place(line, *_extent(line.text)))
         with open(includepath, encoding="utf-8", errors="surrogateescape") as file:
             text = file.read()
         directive = self.lastdirective
@@ -133,6 +145,27 @@ class _Preprocessor(pcpp.Preprocessor):
         token.type, token.value, token.source, token.lineno = _RAW, text, source, number
         token.lexpos = 0
         return token
+
+    # -- directives ---------------------------------------------------------------------------
+
+    def define(self, tokens: Any) -> None:
+        if not isinstance(tokens, str) and tokens and tokens[0].type != self.t_ID:
+            self._report_directive("#define needs a name")
+            return
+        super().define(tokens)
+
+    def include(self, tokens: list[Any], original_line: list[Any]) -> Iterator[Any]:
+        if not tokens:
+            self._report_directive(_EXPECTED_FILE)
+            return
+        yield from super().include(tokens, original_line)
+
+    def evalexpr(self, tokens: list[Any]) -> tuple[int, list[Any] | None]:
+        if not tokens:
+            self._report_directive(f"#{self.lastdirective.value} needs an expression")
+            return 0, None
+        value: tuple[int, list[Any] | None] = super().evalexpr(tokens)
+        return value
 
     # -- expanding ----------------------------------------------------------------------------
 
@@ -218,20 +251,22 @@ class _Preprocessor(pcpp.Preprocessor):
 
     # -- faults -------------------------------------------------------------------------------
 
+    def _report_directive(self, message: str) -> None:
+        self.on_error(self.lastdirective.source, self.lastdirective.lineno, message)
+
     def on_error(self, file: str, line: int, msg: str) -> None:
         shown = self._line(file, line)
-        self._diagnostics.error(msg, Place(shown, *_extent(shown.text)))
+        self._diagnostics.error(msg.strip(), Place(shown, *_extent(shown.text)))
 
     def on_include_not_found(
         self, is_malformed: bool, is_system_include: bool, curdir: str, includepath: str
     ) -> None:
-        directive = self.lastdirective
         if is_malformed:
-            message = '#include expects "file" or <file>'
+            message = _EXPECTED_FILE
         else:
             folders = ", ".join([*([] if is_system_include else self.temp_path[:1]), *self.path])
             message = f"include file '{includepath}' not found; looked in {folders}"
-        self.on_error(directive.source, directive.lineno, message)
+        self._report_directive(message)
         raise pcpp.OutputDirective(pcpp.Action.IgnoreAndRemove)
 
     def on_directive_unknown(
@@ -258,17 +293,30 @@ def _needs_tokens(line: str, names: frozenset[str]) -> bool:
 def _end_of_call(lines: Sequence[str], start: int) -> int:
     """The line after the one that closes the parentheses open in line `start`.
 
-    The arguments of a function-like macro may go over several lines, or start on the next.
+    The arguments of a function-like macro may go over several lines, or start on a later one.
     """
     depth, end = 0, start
     while end < len(lines):
-        depth += lines[end].count("(") - lines[end].count(")")
+        depth = _open_parentheses(lines[end], depth)
         continued = lines[end].endswith("\\\n")
         end += 1
-        opens_next = end < len(lines) and lines[end].lstrip().startswith("(")
-        if depth <= 0 and not continued and not opens_next:
+        if depth or continued:
+            continue
+        following = next((each for each in range(end, len(lines)) if lines[each].strip()), end)
+        if following == len(lines) or not lines[following].lstrip().startswith("("):
             break
+        end = following
     return end
+
+
+def _open_parentheses(line: str, depth: int) -> int:
+    """How many parentheses are open after a line, with `depth` of them open before it."""
+    for match in _BRACKETS.finditer(line):
+        if match[0] == "(":
+            depth += 1
+        elif match[0] == ")":
+            depth = max(depth - 1, 0)
+    return depth
 
 
 def _extent(text: str) -> tuple[int, int]:

@@ -24,7 +24,8 @@ _TWO_WORD_ALIGNMENT = 8
 class OperandFixup:
     """An instruction of which some operands wait: `values` holds numbers and trees.
 
-    The first of `spellings` that can hold the values is encoded.
+    The first of `spellings` that can hold the values is encoded. `subtracts`: the last value with
+    the other sign.
     """
 
     offset: int
@@ -33,6 +34,7 @@ class OperandFixup:
     places: tuple[Place, ...]
     coissue: bool
     allow_overlong: bool
+    subtracts: bool
 
 
 @dataclass(frozen=True, slots=True)

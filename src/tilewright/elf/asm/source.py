@@ -1,7 +1,7 @@
 """Source lines: where each comes from, without its comments, and how it splits into statements."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 
@@ -35,6 +35,11 @@ class Statement:
     text: str
     column: int
 
+    @property
+    def end(self) -> int:
+        """The column after its last."""
+        return self.column + len(self.text)
+
 
 class UnterminatedComment(Exception):
     """A `/*` without its `*/`; `number` is the line it starts on."""
@@ -44,32 +49,67 @@ class UnterminatedComment(Exception):
         self.number = number
 
 
-_STRING = r'"(?:\\.|[^"\\\n])*"'
-_C_COMMENTS = re.compile(rf"{_STRING}|//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?", re.DOTALL)
-_ALL_COMMENTS = re.compile(rf"{_STRING}|#[^\n]*|//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?", re.DOTALL)
-_HASH_COMMENT = re.compile(rf"{_STRING}|#.*")
+STRING = r'"(?:\\.|[^"\\\n])*"'
+_C_COMMENTS = re.compile(rf"{STRING}|//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?", re.DOTALL)
+_ALL_COMMENTS = re.compile(rf"{STRING}|#[^\n]*|//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?", re.DOTALL)
+_HASH_COMMENT = re.compile(rf"{STRING}|#.*")
 _NOT_NEWLINE = re.compile(r"[^\n]")
+_NEWLINE = re.compile(r"\n")
+_NOT_CONTINUED_NEWLINE = re.compile(r"[^\n\\]|\\(?!\r?\n)")
+_PLAIN_NEWLINE = re.compile(r"(?<!\\)\n")
 
 
 def blank_comments(text: str, hash_starts_comment: bool) -> str:
     """`text` with comments replaced by blanks, so that lines and columns stay.
 
-    `#` starts a comment only if asked for: before preprocessing it starts a directive.
-    Raises `UnterminatedComment`.
+    Where a comment over several lines stands inside a line, what follows it moves up to that line,
+    and the newlines behind it. `#` starts a comment only if asked for: before preprocessing it
+    starts a directive, and lines can be continued inside comments. Raises `UnterminatedComment`.
     """
-    pattern = _ALL_COMMENTS if hash_starts_comment else _C_COMMENTS
     if "#" not in text and "/" not in text:
         return text
-
-    def blank(match: re.Match[str]) -> str:
+    pattern = _ALL_COMMENTS if hash_starts_comment else _C_COMMENTS
+    hidden = _NOT_NEWLINE if hash_starts_comment else _NOT_CONTINUED_NEWLINE
+    line_end = _NEWLINE if hash_starts_comment else _PLAIN_NEWLINE
+    pieces: list[str] = []
+    last, owed = 0, 0
+    for match in pattern.finditer(text):
         found = match[0]
         if found.startswith('"'):
-            return found
+            continue
         if found.startswith("/*") and (len(found) < 4 or not found.endswith("*/")):
             raise UnterminatedComment(text.count("\n", 0, match.start()) + 1)
-        return _NOT_NEWLINE.sub(" ", found)
+        before = text[last : match.start()]
+        if owed and line_end.search(before):
+            before, owed = line_end.sub("\n" * (owed + 1), before, count=1), 0
+        blank = hidden.sub(" ", found)
+        if "\n" in blank and _first_line(text, match.end()) and _last_line([*pieces, before]):
+            owed += len(blank)
+            blank = line_end.sub("", blank)
+            owed -= len(blank)
+        pieces += [before, blank]
+        last = match.end()
+    rest = text[last:]
+    if owed and line_end.search(rest):
+        rest, owed = line_end.sub("\n" * (owed + 1), rest, count=1), 0
+    return "".join([*pieces, rest, "\n" * owed])
 
-    return pattern.sub(blank, text)
+
+def _first_line(text: str, start: int) -> str:
+    """What follows place `start` in its line, stripped."""
+    end = text.find("\n", start)
+    return text[start : len(text) if end < 0 else end].strip()
+
+
+def _last_line(pieces: Sequence[str]) -> str:
+    """The line in which the pieces end, stripped."""
+    line = ""
+    for piece in reversed(pieces):
+        _, newline, tail = piece.rpartition("\n")
+        line = tail + line
+        if newline:
+            break
+    return line.strip()
 
 
 def blank_hash_comment(text: str) -> str:
@@ -79,18 +119,16 @@ def blank_hash_comment(text: str) -> str:
     return _HASH_COMMENT.sub(lambda match: match[0] if match[0][0] == '"' else "", text)
 
 
-_SEPARATOR = re.compile(rf"{_STRING}|[;{{}}]")
+_SEPARATOR = re.compile(rf'{STRING}|".*|[;{{}}]')
+"""Strings hide separators; one without its end hides the rest of the line."""
 
 
-def statements(text: str) -> Iterator[Statement]:
-    """The statements of a line. Braces are statements of their own."""
+def statements(text: str, start: int = 0) -> Iterator[Statement]:
+    """The statements of a line from column `start` on. Braces are statements of their own."""
     if ";" not in text and "{" not in text and "}" not in text:
-        stripped = text.strip()
-        if stripped:
-            yield Statement(stripped, text.index(stripped[0]))
+        yield from _statement(text, start, len(text))
         return
-    start = 0
-    for match in _SEPARATOR.finditer(text):
+    for match in _SEPARATOR.finditer(text, start):
         if match[0][0] == '"':
             continue
         yield from _statement(text, start, match.start())

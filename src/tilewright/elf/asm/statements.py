@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tilewright.elf.asm import conditionals
 from tilewright.elf.asm.conditionals import Conditionals
@@ -73,6 +73,12 @@ class _Block:
     body: list[Line] = field(default_factory=list)
     nesting: int = 0
 
+    def add(self, line: Line, start: int, end: int) -> None:
+        """Add the columns `start` to `end` of a line, which stay where they are."""
+        if start > 0 or end < len(line.text):
+            line = replace(line, text=" " * start + line.text[start:end])
+        self.body.append(line)
+
 
 class _ExitMacro(Exception):
     """`.exitm`: the rest of the expansion does not count."""
@@ -122,12 +128,12 @@ class StatementReader:
         """Read lines of the file or of an expansion; blocks opened in them must close in them."""
         depth = self._conditionals.depth
         for line in lines:
-            if self._block is not None:
-                self._collect(self._block, line)
-                continue
-            for statement in statements(line.text):
-                self._line = line
-                self._statement(statement)
+            column = 0
+            while column < len(line.text):
+                if self._block is None:
+                    column = self._read_statements(line, column)
+                else:
+                    column = self._collect(self._block, line, column)
         if self._block is not None:
             block, self._block = self._block, None
             ends = " or ".join(_BLOCK_ENDS[block.directive])
@@ -150,18 +156,24 @@ class StatementReader:
 
     # -- statements ---------------------------------------------------------------------------
 
+    def _read_statements(self, line: Line, start: int) -> int:
+        """Read statements from column `start` on; the column where they, or a block, end."""
+        for statement in statements(line.text, start):
+            self._line = line
+            self._statement(statement)
+            if self._block is not None:
+                return statement.end
+        return len(line.text)
+
     def _statement(self, statement: Statement) -> None:
         text, column = statement.text, statement.column
-        if text[0] == "." and (match := _WORD.match(text)) and match[1] in conditionals.DIRECTIVES:
-            self._run(self._conditional, match[1], text[match.end() :], column, match.end())
-            return
-        if not self._conditionals.is_active:
+        if self._is_conditional(text, column) or not self._conditionals.is_active:
             return
         while ":" in text and (match := _LABEL.match(text)):
             self._run(self._label, match[1], "", column, 0)
             column += match.end()
             text = text[match.end() :]
-            if not text:
+            if not text or self._is_conditional(text, column):
                 return
         if text in ("{", "}"):
             self._brace(text, Place(self._line, column, column + 1))
@@ -186,7 +198,7 @@ class StatementReader:
             action(word, text)
         except Fault as fault:
             first, last = start, start + len(word)
-            if fault.start is not None:
+            if fault.start is not None and text:
                 first = start + offset + fault.start
                 last = start + offset + (len(text) if fault.end is None else fault.end)
             self._diagnostics.error(fault.message, Place(line, first, max(last, first + 1)))
@@ -286,6 +298,8 @@ class StatementReader:
         elif word == ".purgem":
             if self._macros.pop(text, None) is None:
                 raise Fault(f"there is no macro '{text}'", 0)
+        elif self._bundle is not None and self._directives.moves_location(word):
+            raise Fault(f"{word} cannot stand inside a bundle")
         elif word == ".exitm":
             if self._depth == 0:
                 raise Fault(".exitm outside a macro")
@@ -299,20 +313,23 @@ class StatementReader:
         hint = f"; did you mean '{close[0]}'?" if close else ""
         return f"unknown directive '{word}'{hint}"
 
-    def _collect(self, block: _Block, line: Line) -> None:
-        """Add a line to the body of a block, or close the block."""
-        match = _WORD.match(line.text.lstrip())
-        word = match[1] if match else ""
+    def _collect(self, block: _Block, line: Line, start: int) -> int:
+        """Add statements to the body of a block, or close it; the column where they end."""
         ends = _BLOCK_ENDS[block.directive]
-        if _BLOCK_ENDS.get(word) == ends:
-            block.nesting += 1
-        elif word in ends:
-            if block.nesting == 0:
-                self._block = None
-                self._close_block(block)
-                return
-            block.nesting -= 1
-        block.body.append(line)
+        for statement in statements(line.text, start):
+            match = _WORD.match(statement.text)
+            word = match[1] if match else ""
+            if _BLOCK_ENDS.get(word) == ends:
+                block.nesting += 1
+            elif word in ends:
+                if block.nesting == 0:
+                    block.add(line, start, statement.column)
+                    self._block = None
+                    self._close_block(block)
+                    return statement.end
+                block.nesting -= 1
+        block.add(line, start, len(line.text))
+        return len(line.text)
 
     def _close_block(self, block: _Block) -> None:
         action = self._define_macro if block.directive == ".macro" else self._repeat
@@ -333,7 +350,7 @@ class StatementReader:
     def _expand(self, macro: Macro, text: str) -> None:
         lines = macro.expand(text, self._line, self._expansions)
         self._expansions += 1
-        self._read_expansion(lines)
+        self._read_expansion(lines, macro.name)
 
     def _repeat(self, block: _Block) -> None:
         origin = Origin(f"in {block.directive}", block.place.line)
@@ -341,22 +358,38 @@ class StatementReader:
         for values in iterations(block.directive, block.operands, count):
             lines = substitute(block.body, values, origin, self._expansions)
             self._expansions += 1
-            self._read_expansion(lines)
+            if not self._read_expansion(lines, block.directive):
+                return
 
-    def _read_expansion(self, lines: Iterable[Line]) -> None:
+    def _read_expansion(self, lines: Iterable[Line], word: str) -> bool:
+        """Read what `word` stands for; False if `.exitm` ended it."""
         if self._depth >= MAX_DEPTH:
-            raise Fault(f"macros are nested more than {MAX_DEPTH} deep; is this endless?")
+            message = f"macros are nested more than {MAX_DEPTH} deep; is this endless?"
+            self._diagnostics.fatal(
+                message, Place(self._line, self._start, self._start + len(word))
+            )
         line, start, column = self._line, self._start, self._column
         depth = self._conditionals.depth
+        is_complete = True
         self._depth += 1
         try:
             self.read(lines)
         except _ExitMacro:
+            is_complete = False
             self._conditionals.unclosed(depth)
         self._depth -= 1
         self._line, self._start, self._column = line, start, column
+        return is_complete
 
     # -- conditionals -------------------------------------------------------------------------
+
+    def _is_conditional(self, text: str, column: int) -> bool:
+        """Carry out a conditional directive; False if the statement is none."""
+        match = _WORD.match(text) if text[0] == "." else None
+        if match is None or match[1] not in conditionals.DIRECTIVES:
+            return False
+        self._run(self._conditional, match[1], text[match.end() :], column, match.end())
+        return True
 
     def _conditional(self, word: str, text: str) -> None:
         place = Place(self._line, self._start, self._start + len(word))
@@ -365,10 +398,14 @@ class StatementReader:
         elif word == ".elseif":
             wanted = self._conditionals.wants_condition
             self._conditionals.otherwise(wanted and self._directives.number(text) != 0)
-        elif word == ".else":
-            self._conditionals.otherwise(None)
         else:
-            self._conditionals.close()
+            counts = self._conditionals.is_active
+            if word == ".else":
+                self._conditionals.otherwise(None)
+            else:
+                self._conditionals.close()
+            if text and (counts or self._conditionals.is_active):
+                raise Fault(f"{word} takes no operands", 0, len(text))
 
     def _open_conditional(self, word: str, text: str, place: Place) -> None:
         if not self._conditionals.is_active:
@@ -385,11 +422,21 @@ class StatementReader:
         if word in conditionals.COMPARISONS:
             return conditionals.COMPARISONS[word](self._directives.number(text))
         if word in (".ifdef", ".ifndef"):
-            is_defined = self.symbols.is_defined(_symbol_name(text))
+            is_defined = self.symbols.is_defined(_only_symbol(word, text))
             return is_defined == (word == ".ifdef")
         if word in (".ifb", ".ifnb"):
             return (not text) == (word == ".ifb")
         return conditionals.texts_equal(word, text) == (word == ".ifc")
+
+
+def _only_symbol(directive: str, text: str) -> str:
+    """The symbol that is the only operand. Raises `Fault`."""
+    match = re.match(rf"({_SYMBOL})\s*", text)
+    if match is None:
+        raise Fault(f"{directive} needs a symbol", 0)
+    if match.end() < len(text):
+        raise Fault(f"unexpected text after '{match[1]}'", match.end())
+    return _symbol_name(match[1])
 
 
 def _symbol_name(text: str) -> str:

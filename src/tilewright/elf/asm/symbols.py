@@ -3,8 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from tilewright.elf.asm.diagnostics import Fault, Place
-from tilewright.elf.asm.expressions import Name, Node, Number, Value, bind, evaluate
+from tilewright.elf.asm.diagnostics import Diagnostics, Fault, Place
+from tilewright.elf.asm.expressions import (
+    Name,
+    Node,
+    Number,
+    Value,
+    bind,
+    evaluate,
+    first_name,
+)
 from tilewright.elf.asm.sections import SectionBuilder
 from tilewright.elf.asm.source import Line
 from tilewright.elf.object import Binding, Symbol, Visibility
@@ -111,6 +119,10 @@ class SymbolTable:
                 self._resolving.pop()
         if name.is_local:
             raise Fault(f"there is no label '{name.text[:-1]}:' after this", name.start, name.end)
+        is_local = self.bindings.get(name.text) is Binding.LOCAL
+        if is_local or name.text.startswith(PRIVATE_PREFIX):
+            message = f"'{name.text}' is not defined, and no other file can define it"
+            raise Fault(message, name.start, name.end)
         external = Symbol(name.text, binding=Binding.GLOBAL)
         return Value(0, self._externals.setdefault(name.text, external))
 
@@ -119,7 +131,31 @@ class SymbolTable:
         symbol = Symbol(name, value=value, is_absolute=True)
         return self._absolutes.setdefault((name, value), symbol)
 
+    def as_address(self, node: Node, number: int) -> Value:
+        """`number` as an address: an absolute symbol, named after the variable in `node`."""
+        name = first_name(node)
+        variable = self._variables.get(name) if name is not None else None
+        value = None if variable is None else self.resolve(variable)
+        if name is None or value is None or not value.is_number:
+            return Value(0, self.absolute(f"{number:#x}", number))
+        return Value(number - value.offset, self.absolute(name, value.offset))
+
     # -- the object's symbols -----------------------------------------------------------------
+
+    def report_faulty_variables(self, diagnostics: Diagnostics) -> None:
+        """Report variables that can be no symbols; what uses them stays quiet."""
+        for name in self._variables:
+            if name.startswith(PRIVATE_PREFIX):
+                continue
+            try:
+                self._variable_symbol(name)
+            except Fault as fault:
+                line = self._lines[name]
+                start = len(line.text) - len(line.text.lstrip())
+                diagnostics.error(fault.message, Place(line, start, len(line.text.rstrip())))
+                self._variables[name] = None
+            except Poisoned:
+                continue
 
     def finished(self) -> Iterator[Symbol]:
         """The symbols of the object, attributes applied: labels, variables, external symbols.

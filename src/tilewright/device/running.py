@@ -1,0 +1,59 @@
+"""Assembly or objects to a running kernel: assemble, link, load into one emulated tile, call.
+
+>>> import numpy as np
+>>> from tilewright.device import Output, kernel_source, run_kernel
+>>> x = np.arange(8, dtype=np.float16)
+>>> run = run_kernel([kernel_source("add_f16.S")], "add_f16", [Output((8,), "f2"), x, x, 2])
+>>> run.arrays[0]
+array([ 0.,  2.,  4.,  6.,  8., 10., 12., 14.], dtype=float16)
+>>> run.cycles
+181
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tilewright.elf.archive import read_inputs
+from tilewright.elf.assembler import assemble_file
+from tilewright.elf.image import Image
+from tilewright.elf.linker import Linker
+from tilewright.elf.object import ObjectFile
+from tilewright.emulator.images import Piece, TileImage
+from tilewright.emulator.kernel import DEFAULT_CYCLE_LIMIT, KernelRun, Operand
+from tilewright.emulator.kernel import run_kernel as run_image
+
+_ASSEMBLY = (".S", ".s")
+
+
+def run_kernel(
+    inputs: Sequence[Path | ObjectFile],
+    symbol: str,
+    operands: Sequence[Operand],
+    *,
+    addresses: Sequence[int | None] | None = None,
+    cycle_limit: int = DEFAULT_CYCLE_LIMIT,
+) -> KernelRun:
+    """Run the kernel `symbol` on one emulated tile.
+
+    `inputs` are assembly files, object files or archives, and objects. `operands` go to `$m2`,
+    `$m3`, …: arrays (copied to the tile, passed by address), `Output`s, and numbers. Raises
+    `TilewrightError` of the step that fails: assembling, linking, or running.
+    """
+    objects = [each for entry in inputs for each in _objects(entry)]
+    image = tile_image(Linker(objects).link(entries=[symbol]))
+    return run_image(image, symbol, operands, addresses=addresses, cycle_limit=cycle_limit)
+
+
+def tile_image(image: Image) -> TileImage:
+    """A linked image as what an emulated tile loads; its entry is the link's first."""
+    pieces = tuple(Piece(segment.address, segment.data) for segment in image.segments)
+    symbols = {symbol.name: symbol.address for symbol in image.symbol_list}
+    return TileImage(pieces, next(iter(image.entries.values())), symbols)
+
+
+def _objects(entry: Path | ObjectFile) -> list[ObjectFile]:
+    if isinstance(entry, ObjectFile):
+        return [entry]
+    if entry.suffix in _ASSEMBLY:
+        return [assemble_file(entry).object]
+    return read_inputs(entry)
