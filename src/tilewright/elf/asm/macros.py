@@ -13,6 +13,8 @@ from tilewright.elf.asm.source import Line, Origin
 
 MAX_DEPTH = 100
 """Macro expansions inside each other; more means endless recursion."""
+MAX_EXPANDED_LINES = 1 << 20
+"""Lines of all expansions together; more cannot fit into any tile."""
 
 _NAME = r"[A-Za-z_.$][\w.$]*"
 _PARAMETER = re.compile(rf"\s*,?\s*({_NAME})(?::(req|vararg))?\s*(?:=\s*)?")
@@ -200,7 +202,7 @@ def iterations(directive: str, operands: str, count: int) -> list[dict[str, str]
     if not re.fullmatch(_NAME, name):
         raise Fault(f"{directive} needs the name of a parameter", 0)
     if directive == ".irpc":
-        values = list("".join(values))
+        values = list("".join(map(unquoted, values)))
     return [{name: unquoted(value)} for value in values]
 
 

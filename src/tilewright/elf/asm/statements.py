@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from tilewright.elf.asm import conditionals
@@ -21,6 +21,7 @@ from tilewright.elf.asm.finish import StackUsage, finish_object
 from tilewright.elf.asm.instructions import InstructionAssembler, Switches
 from tilewright.elf.asm.macros import (
     MAX_DEPTH,
+    MAX_EXPANDED_LINES,
     Macro,
     iterations,
     parse_header,
@@ -97,6 +98,7 @@ class StatementReader:
         self._conditionals = Conditionals()
         self._macros: dict[str, Macro] = {}
         self._expansions = 0
+        self._expanded_lines = 0
         self._depth = 0
         self._bundle: _Bundle | None = None
         self._block: _Block | None = None
@@ -373,13 +375,22 @@ class StatementReader:
         is_complete = True
         self._depth += 1
         try:
-            self.read(lines)
+            self.read(self._counted(lines))
         except _ExitMacro:
             is_complete = False
             self._conditionals.unclosed(depth)
         self._depth -= 1
         self._line, self._start, self._column = line, start, column
         return is_complete
+
+    def _counted(self, lines: Iterable[Line]) -> Iterator[Line]:
+        """The lines, as long as all expansions together stay within bounds."""
+        for line in lines:
+            self._expanded_lines += 1
+            if self._expanded_lines > MAX_EXPANDED_LINES:
+                message = f"macros and repetitions make more than {MAX_EXPANDED_LINES} lines"
+                self._diagnostics.fatal(message, Place(line, 0, max(len(line.text), 1)))
+            yield line
 
     # -- conditionals -------------------------------------------------------------------------
 
