@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from tilewright.cli.disasm import disasm
-from tilewright.elf.assembler import assemble
+from tilewright.device import kernel_source
+from tilewright.elf.assembler import assemble, assemble_file
 from tilewright.elf.disassembler import disassemble_object
+from tilewright.elf.linker import Linker
 from tilewright.elf.object import (
     Binding,
     ObjectFile,
@@ -25,7 +27,9 @@ from tilewright.elf.object import (
     SymbolType,
     Visibility,
 )
+from tilewright.elf.reader import read_object
 from tilewright.elf.relocations import RULES, RelocationType
+from tilewright.elf.writer import write_object
 from tilewright.isa import COISSUE, FORM_BY_NAME, FORMS, Lane, decode, encode
 
 CODE = SectionFlag.ALLOC | SectionFlag.EXECINSTR
@@ -395,3 +399,31 @@ def test_every_decodable_bundle_partner_is_accepted_or_printed_as_data() -> None
     section = section_of(".text.code", CODE, as_bytes(words))
     assert_comes_back(ObjectFile("o", sections=[section]))
     assert any(decode(word) is None for word in words)
+
+
+KERNELS = [
+    Path(__file__).parent / "kernels" / "gemm_f16.S",
+    kernel_source("add_f16.S"),
+    kernel_source("demo_add.S"),
+]
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.name)
+def test_kernels_come_back_from_their_object_files(path: Path) -> None:
+    obj = read_object(write_object(assemble_file(path).object))
+    assert_comes_back(obj)
+
+
+@pytest.mark.parametrize("path", KERNELS[:2], ids=lambda path: path.name)
+def test_linked_kernels_come_back(path: Path) -> None:
+    """Each section of the executable, at its address, is what its disassembly assembles to."""
+    obj = read_object(write_object(assemble_file(path).object))
+    entries = [
+        symbol.name for symbol in obj.symbols if symbol.binding == Binding.GLOBAL and symbol.section
+    ]
+    image = Linker([obj]).link(entries=entries)
+    executable = read_object(write_object(image.to_object()))
+    again = assemble(text_of(executable))
+    expected = {each.name: each.data for each in executable.sections if each.is_allocated}
+    assert {each.name: each.data for each in again.sections if each.is_allocated} == expected
+    assert b"".join(expected.values()) != b""

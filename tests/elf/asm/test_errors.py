@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from tests.elf.asm.conftest import Assemble, OneFault
 
-OPERANDS = [
+STATEMENTS = [
     # Mnemonics and number of operands.
     ("«frobnicate» $m0, $m1", "unknown instruction 'frobnicate'"),
     ("«ADD» $m0, $m1, 1", "unknown instruction 'ADD'; did you mean 'add'?"),
@@ -119,8 +119,8 @@ OPERANDS = [
 ]
 
 
-@pytest.mark.parametrize(("source", "message"), OPERANDS)
-def test_operand_error(one_fault: "OneFault", source: str, message: str) -> None:
+@pytest.mark.parametrize(("source", "message"), STATEMENTS)
+def test_statement_error(one_fault: "OneFault", source: str, message: str) -> None:
     one_fault(source, message)
 
 
@@ -237,9 +237,7 @@ def test_misaligned_repeat_body(one_fault: "OneFault", literal: bool) -> None:
 
 @SIZES
 @pytest.mark.parametrize("name", BODIES)
-def test_repeat_switch_lets_every_body_pass(
-    assembly: "Assemble", name: str, literal: bool
-) -> None:
+def test_repeat_switch_lets_every_body_pass(assembly: "Assemble", name: str, literal: bool) -> None:
     body, bundles, _ = BODIES[name]
     source = repeat("rpt $m0, {size}", body, bundles, literal)
     alone = assembly(f"{body}\n").data()

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tilewright.elf.assembler import AssemblyError, assemble
 from tilewright.elf.relocations import RelocationType
 
 if TYPE_CHECKING:
@@ -107,20 +108,22 @@ def test_numbers(assembly: "Assemble") -> None:
     ("source", "message"),
     [
         (".long «08»", "not a number"),
-        (".long «0x1_0»", "unexpected"),
-        (".long 1«2ab»", "unexpected"),
+        (".long «0x1_0»", "not a number"),
+        (".long «12ab»", "not a number"),
+        (".long 3 + «0b12»", "not a number"),
         (".quad «0x10000000000000000»", "does not fit 64 bits"),
         (".long 1 + «?»", "unexpected '?'"),
         (".long «(»1 + 2", "not closed"),
         (".long 1 + 2«)»", "unexpected ')'"),
-        (".long 1 2", "unexpected '2'"),
-        (".long 1 «*» * 2", "expected a value"),
+        (".long 1 «2»", "unexpected '2'"),
+        (".long 1 * «*» 2", "expected a value, found '*'"),
+        (".long «-»", "expected a value"),
         (".long 1 «/» 0", "division by zero"),
         (".long 1 «%» (3 - 3)", "division by zero"),
         (".long 1 «<<» -1", "shift by a negative number"),
         (".long 1 «>>» -1", "shift by a negative number"),
         (".long «'»a'", "unexpected"),
-        (".long 1, «,» 2", "expected an expression"),
+        (".long 1,« », 2", "expected an expression"),
     ],
 )
 def test_fault(one_fault: "OneFault", source: str, message: str) -> None:
@@ -197,13 +200,34 @@ def test_ring_operators_agree_with_python(assembly: "Assemble", some: list[Tree]
     assert values_of(assembly, *map(text_of, some)) == list(map(value_of, some))
 
 
-def test_long_sums(assembly: "Assemble") -> None:
-    assert values_of(assembly, " + ".join(["1"] * 3000)) == [3000]
+def growing_variable(steps: int) -> str:
+    """A variable whose start is known at the end only."""
+    return f".set n, start\n.rept {steps}\n.set n, n + 1\n.endr\n.quad n\n.set start, 5\n"
 
 
-def test_variable_that_grows_while_its_start_is_unknown(assembly: "Assemble") -> None:
-    source = ".set n, start\n.rept 3000\n.set n, n + 1\n.endr\n.quad n\n.set start, 5\n"
-    assert assembly(source).data() == (3005).to_bytes(8, "little")
+def test_long_expressions(assembly: "Assemble") -> None:
+    assert values_of(assembly, " + ".join(["1"] * 200)) == [200]
+    assert assembly(growing_variable(100)).data() == (105).to_bytes(8, "little")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        ".quad " + "+".join(["1"] * 5000),
+        ".quad " + "(" * 5000 + "1" + ")" * 5000,
+        ".quad " + "-" * 5000 + "1",
+        growing_variable(5000),
+        "".join(f".set a{each}, a{each + 1} + 1\n" for each in range(2000)) + ".set a2000, 1\n",
+    ],
+    ids=["sum", "parentheses", "signs", "growing variable", "chain of variables"],
+)
+def test_endless_expressions_are_values_or_faults(source: str) -> None:
+    message = ""
+    try:
+        assemble(source)
+    except AssemblyError as error:
+        message = str(error)
+    assert message == "" or "nested too deeply" in message
 
 
 HALVES = {
@@ -245,11 +269,25 @@ def test_half_literal(assembly: "Assemble", literal: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "literal", [f"1e{'1' * 5000}h", f"{'1' * 5000}h", f"0.{'1' * 5000}h"], ids=len
+    ("literal", "bits"),
+    [
+        (f"1e{'1' * 5000}h", 0x7C00),
+        (f"1e-{'1' * 5000}h", 0x0000),
+        (f"1e-{'0' * 5000}1h", 0x2E66),
+        (f"{'1' * 900}h", 0x7C00),
+        (f"0.{'1' * 900}h", 0x2F1C),
+        (f"0.{'0' * 900}1e901h", 0x3C00),
+        (f"1{'0' * 900}e-900h", 0x3C00),
+    ],
+    ids=range(7),
 )
-def test_half_literals_of_any_length_are_read(assembly: "Assemble", literal: str) -> None:
-    expected = 0x2F1C if literal.startswith("0.") else 0x7C00
-    assert assembly(f".half {literal}").data() == expected.to_bytes(2, "little")
+def test_long_half_literals(assembly: "Assemble", literal: str, bits: int) -> None:
+    assert assembly(f".half {literal}").data() == bits.to_bytes(2, "little")
+
+
+def test_half_literals_without_end_are_faults(one_fault: "OneFault") -> None:
+    one_fault(f".half 1, «{'1' * 5000}h»", "too many digits")
+    one_fault(f".half «0.{'1' * 5000}h»", "too many digits")
 
 
 def test_half_literals_are_patterns_not_numbers(assembly: "Assemble") -> None:
@@ -288,8 +326,8 @@ def test_comparisons_of_places_in_one_section(assembly: "Assemble") -> None:
 
 def test_location_counter(assembly: "Assemble") -> None:
     source = ".data\n.long . - start, 7\nstart: .long . - start, . - start\n.long . - start\n"
-    # `.` is the place where the statement starts.
-    assert assembly(source).words(".data") == [2**32 - 8, 7, 0, 0, 8]
+    # `.` is the place of the value that is about to be written.
+    assert assembly(source).words(".data") == [2**32 - 8, 7, 0, 4, 8]
 
 
 def test_address_arithmetic_becomes_an_addend(assembly: "Assemble") -> None:

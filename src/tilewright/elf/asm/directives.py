@@ -15,6 +15,7 @@ from tilewright.elf.asm.expressions import (
     Value,
     bind,
     evaluate,
+    name_of,
     parse_expression,
     unquote,
 )
@@ -227,7 +228,7 @@ class Directives:
         pieces = _pieces(text)
         if not pieces or not pieces[0].text:
             raise Fault(f"{name} needs a name")
-        section_name = _plain(pieces[0].text)
+        section_name = name_of(pieces[0].text)
         flags: int | None = None
         kind: int | None = None
         entry_size = 0
@@ -542,7 +543,7 @@ def _symbol(piece: _Piece) -> str:
             start + len(piece.text[match.end() :]) - len(piece.text[match.end() :].lstrip()),
             piece.end,
         )
-    return _plain(piece.text)
+    return name_of(piece.text)
 
 
 def _flags(piece: _Piece) -> int:

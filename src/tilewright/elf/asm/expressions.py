@@ -292,7 +292,7 @@ def _leaf(token: _Token) -> Node:
         case "local":
             return Name(token.text, token.start, token.end, is_local=True)
         case "quoted":
-            return Name(unquote(token.text), token.start, token.end, is_quoted=True)
+            return Name(name_of(token.text), token.start, token.end, is_quoted=True)
         case _:
             return Name(token.text, token.start, token.end)
 
@@ -327,6 +327,17 @@ def _half(token: _Token) -> int:
     digits = exponent.lstrip("+-").lstrip("0")[:_EXPONENT_DIGITS]
     power = int(digits or "0") * (-1 if exponent.startswith("-") else 1)
     return F16.encode(Fraction(mantissa) * Fraction(10) ** power)
+
+
+def name_of(text: str) -> str:
+    """The symbol or section that `text` names, in quotes or not.
+
+    Raises `Fault` for names that an object cannot hold: with a zero character, or not UTF-8.
+    """
+    name = unquote(text) if text.startswith('"') else text
+    if "\0" in name or (not name.isprintable() and any(0xD800 <= ord(c) < 0xE000 for c in name)):
+        raise Fault("a name cannot hold a zero character or bytes that are not UTF-8")
+    return name
 
 
 def unquote(text: str) -> str:

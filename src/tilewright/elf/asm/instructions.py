@@ -305,10 +305,9 @@ class InstructionAssembler:
             raise self._at_operand(message, text, position)
         allowed = self._reachable_spaces(spelling.form)
         if csr.space not in allowed:
-            reachable = ", ".join(space.value for space in allowed)
             message = (
                 f"control register ${csr.name} belongs to {csr.space.value}; "
-                f"'{spelling.mnemonic}' in {self.switches.mode.value} code reaches {reachable}"
+                f"'{spelling.mnemonic}' in {self.switches.mode.value} code does not reach it"
             )
             raise self._at_operand(message, text, position)
 

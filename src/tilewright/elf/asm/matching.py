@@ -25,9 +25,13 @@ class OperandMismatch(Exception):
         self.position = position
 
 
+_LIKENESS = 0.7
+"""How much alike two words must be for a hint."""
+
+
 def unknown_mnemonic(mnemonic: str) -> str:
     """The message for a word that is neither an instruction nor a macro."""
-    close = difflib.get_close_matches(mnemonic.lower(), [*SPELLINGS, "ldconst"], n=1)
+    close = difflib.get_close_matches(mnemonic.lower(), [*SPELLINGS, "ldconst"], 1, _LIKENESS)
     hint = f"; did you mean '{close[0]}'?" if close else ""
     return f"unknown instruction '{mnemonic}'{hint}"
 

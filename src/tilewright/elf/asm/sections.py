@@ -205,11 +205,11 @@ def _new_section(name: str, flags: int | None, kind: int | None) -> SectionBuild
 
 def _all_flags(name: str, flags: int) -> int:
     """Code sections are code even where the directive does not say so."""
-    return flags | (_CODE if _has_stem(name, ".text") else 0)
+    return flags | (_CODE if name.startswith(".text") else 0)
 
 
 def _implied_flags(name: str) -> int:
-    if _has_stem(name, ".text"):
+    if name.startswith(".text"):
         return _CODE
     if _has_stem(name, ".data", ".bss") or name.startswith(".interleave_"):
         return _DATA

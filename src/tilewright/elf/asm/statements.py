@@ -16,7 +16,7 @@ from tilewright.elf.asm.emission import (
     emit_placeholder,
     in_bundle_order,
 )
-from tilewright.elf.asm.expressions import unquote
+from tilewright.elf.asm.expressions import name_of
 from tilewright.elf.asm.finish import StackUsage, finish_object
 from tilewright.elf.asm.instructions import InstructionAssembler, Switches
 from tilewright.elf.asm.macros import (
@@ -210,10 +210,10 @@ class StatementReader:
     def _label(self, word: str, text: str) -> None:
         if self._bundle is not None:
             raise Fault("a label cannot stand inside a bundle")
-        self.symbols.define_label(_symbol_name(word), self.sections.current, self._line)
+        self.symbols.define_label(name_of(word), self.sections.current, self._line)
 
     def _assignment(self, word: str, text: str) -> None:
-        self._directives.assign(_symbol_name(word), text, 0)
+        self._directives.assign(name_of(word), text, 0)
 
     def _operation(self, word: str, text: str) -> None:
         macro = self._macros.get(word)
@@ -447,8 +447,4 @@ def _only_symbol(directive: str, text: str) -> str:
         raise Fault(f"{directive} needs a symbol", 0)
     if match.end() < len(text):
         raise Fault(f"unexpected text after '{match[1]}'", match.end())
-    return _symbol_name(match[1])
-
-
-def _symbol_name(text: str) -> str:
-    return unquote(text) if text.startswith('"') else text
+    return name_of(match[1])
