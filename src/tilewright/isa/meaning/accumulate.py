@@ -11,6 +11,8 @@ from tilewright.target.csr import CSRS
 
 _TAS = CSRS["TAS"].index
 _HALF_ONE, _SINGLE_ONE = 0x3C00, 0x3F80_0000
+_NEGATIVE_ZERO = 0x8000_0000
+"""What changes no sum that it is added to, not even the sign of one that is zero."""
 
 
 def _add_to(m: Machine, index: int, dot: Callable[..., Value], x: Value, y: Value) -> None:
@@ -92,7 +94,7 @@ def mix(m: Machine, d: Bound, x: Bound, y: Bound) -> None:
     m.set(d, _half_results(m))
     lanes = zip(m.split(m.get(x), 16), m.split(m.get(y), 16), strict=True)
     for place, (one, other) in enumerate(lanes):
-        total = m.f16.dot(m.const(0), m.join([one, other]), scales)
+        total = m.f16.dot(m.const(_NEGATIVE_ZERO), m.join([one, other]), scales)
         m.set_accumulator(2 * place, total)
 
 
