@@ -81,3 +81,178 @@ class InstructionFault(TileFault):
     """A word that is no instruction, of the other mode, or not allowed in a repeat body."""
 
     number, name = 12, "INVALID_INSTR"
+
+
+# Of the exchange between tiles. They come up when the words of a phase are moved, after the rows
+# that caused them have run, so they carry a tile and an event instead of a place in the code.
+
+
+class ExchangeFault(TilewrightError):
+    """An exchange that the chip reports, or that only looks as if it worked.
+
+    `tile` is a physical id, `event` counts cycles of its row from 1 (None: of no single event) and
+    `pc` is the address of the instruction, where one is known. `number` is what ETYPE shows and
+    `receive_error` the code in CTXT_STS; both are 0 for what only the emulator notices. `others`
+    are the further faults of the same phase.
+    """
+
+    number: ClassVar[int] = 0
+    receive_error: ClassVar[int] = 0
+    name: ClassVar[str] = "EXCHANGE"
+
+    def __init__(
+        self, cause: str, *, tile: int, event: int | None = None, pc: int | None = None
+    ) -> None:
+        self.cause = cause
+        self.tile = tile
+        self.event = event
+        self.pc = pc
+        self.others: tuple[ExchangeFault, ...] = ()
+        super().__init__(cause)
+
+    def __str__(self) -> str:
+        where = f"tile {self.tile}"
+        if self.event is not None:
+            where += f", event {self.event}"
+        if self.pc is not None:
+            where += f", pc {self.pc:#x}"
+        more = f" (and {len(self.others)} more faults in this phase)" if self.others else ""
+        return f"{where}: {self.name}: {self.cause}{more}"
+
+
+class MuxRangeFault(ExchangeFault):
+    """A source that is no tile, no endpoint of the host and not neutral."""
+
+    number, name = 7, "EXCONF"
+
+
+class ExternalMuxFault(ExchangeFault):
+    """An endpoint of the host selected in a phase between tiles."""
+
+    number, name = 7, "EXCONF"
+
+
+class PairedMuxClashFault(ExchangeFault):
+    """A paired write of sources meets a write of the partner's own."""
+
+    number, name = 7, "EXCONF"
+
+
+class SharedControlFault(ExchangeFault):
+    """A paired source or a format set in the same event as another control."""
+
+    number, name = 7, "EXCONF"
+
+
+class FormatValueFault(ExchangeFault):
+    """An incoming format that does not exist."""
+
+    number, name = 7, "EXCONF"
+
+
+class SendAddressFault(ExchangeFault):
+    """A send from a misaligned address or from outside tile memory."""
+
+    number, name = 8, "INVALID_ADDR"
+
+
+class SendConflictFault(ExchangeFault):
+    """A send from a memory element that holds the code of the row."""
+
+    number, name = 6, "CONFLICT"
+
+
+class ReceiveClashFault(ExchangeFault):
+    """A word written to a memory element that a send reads."""
+
+    number, receive_error, name = 13, 1, "EXERR CLASH_INSTR"
+
+
+class ReceiveFetchClashFault(ExchangeFault):
+    """A word written to a memory element that holds the code of the row."""
+
+    number, receive_error, name = 13, 2, "EXERR CLASH_IFETCH"
+
+
+class ReceiveAddressFault(ExchangeFault):
+    """A word for a misaligned address or one outside tile memory."""
+
+    number, receive_error, name = 13, 3, "EXERR ADDR"
+
+
+class ReceiveConfigurationFault(ExchangeFault):
+    """An item of one size for a receiver that is set up for the other."""
+
+    number, receive_error, name = 13, 6, "EXERR CONF"
+
+
+class PairingFault(ExchangeFault):
+    """A 64-bit item that does not reach both members of a pair, each from its own lane."""
+
+    number, receive_error, name = 13, 6, "EXERR CONF"
+
+
+class ReceiveModeFault(ExchangeFault):
+    """An incoming format changed while items of the other size were on their way to memory."""
+
+    number, receive_error, name = 13, 7, "EXERR MODI"
+
+
+class SilentBusFault(ExchangeFault):
+    """A tile listens while nothing is sent to it; it writes zeros (assumed, `silent-bus`)."""
+
+    name = "SILENT"
+
+
+class ConnectedAtStartFault(ExchangeFault):
+    """A phase starts while a tile listens to something, or has a 64-bit format."""
+
+    name = "CONNECTED_AT_START"
+
+
+class ConnectedAtEndFault(ExchangeFault):
+    """A row ends while its tile listens to something, or has a 64-bit format."""
+
+    name = "CONNECTED_AT_END"
+
+
+class ShortRowFault(ExchangeFault):
+    """A row that ends before its words have left, or have reached memory."""
+
+    name = "SHORT_ROW"
+
+
+class ReceiveOverlapFault(ExchangeFault):
+    """Two items that would be written in one event."""
+
+    name = "OVERLAP"
+
+
+class LentLaneFault(ExchangeFault):
+    """The partner of a tile that sends 64-bit items does not lend it its lane."""
+
+    name = "LENT_LANE"
+
+
+class UnsettledReadFault(ExchangeFault):
+    """A send reads a word while it is on its way from the exchange to memory."""
+
+    name = "UNSETTLED_READ"
+
+
+class NoStreamFault(ExchangeFault):
+    """A row goes on with a stream that it has not started."""
+
+    name = "NO_STREAM"
+
+
+class RowOriginFault(ExchangeFault):
+    """A row that starts at another distance from the barrier than those of other tiles."""
+
+    name = "ROW_ORIGIN"
+
+
+class OutsidePhaseFault(ExchangeFault):
+    """Exchange instructions that no barrier of all tiles precedes."""
+
+    name = "OUTSIDE_PHASE"

@@ -47,7 +47,7 @@ class Output:
     dtype: DTypeLike
 
 
-Operand = NDArray[Any] | Output | int
+Operand = NDArray[Any] | Output | int | np.integer[Any]
 """An array (copied to the tile, its address passed), a result, or a number passed as it is."""
 
 
@@ -73,9 +73,9 @@ def run_kernel(
 ) -> KernelRun:
     """Call the kernel `symbol` of a linked image with up to eight operands.
 
-    Arrays are placed in region 1, each from the start of a pair of memory elements of its own, or
-    at the `addresses` given. Raises `KernelError` if the kernel faults, waits for other tiles, or
-    is still running after `cycle_limit` cycles.
+    Arrays are placed in region 1, past what the image holds there, each from the start of a pair of
+    memory elements of its own; or at the `addresses` given. Raises `KernelError` if the kernel
+    faults, waits for other tiles, or is still running after `cycle_limit` cycles.
     """
     if symbol not in image.symbols:
         raise KernelError(f"the image has no symbol {symbol}")
@@ -84,7 +84,9 @@ def run_kernel(
     memory = TileMemory(tiles=1)
     for address, content in image.pieces:
         memory.write(0, address, content)
-    places = _place(operands, addresses or [None] * len(operands))
+    if addresses is None:
+        addresses = [None] * len(operands)
+    places = _place(operands, addresses, _first_free(image))
     tile = ReferenceTile(memory)
     _prepare(tile, memory, image.symbols[symbol], operands, places)
     stopped = tile.run(cycle_limit)
@@ -92,7 +94,7 @@ def run_kernel(
     if not returned:
         raise KernelError(_explain(stopped, symbol, cycle_limit, image))
     arrays = [
-        None if isinstance(operand, int) else _read(memory, operand, place)
+        None if isinstance(operand, int | np.integer) else _read(memory, operand, place)
         for operand, place in zip(operands, places, strict=True)
     ]
     return KernelRun(tuple(arrays), tile.cycle)
@@ -103,15 +105,20 @@ _RETURN_TRAP = _STUB + 4
 """A call to the kernel, and the trap that it returns to."""
 
 
-def _place(operands: Sequence[Operand], wanted: Sequence[int | None]) -> list[int]:
-    """The value of each operand's register: its address, or the number itself."""
+def _first_free(image: TileImage) -> int:
+    """The first pair of memory elements of region 1 past what the image holds there."""
+    ends = [piece.address + len(piece.content) for piece in image.pieces]
+    return -(-max([REGION1_BASE, *ends]) // _ELEMENT_PAIR) * _ELEMENT_PAIR
+
+
+def _place(operands: Sequence[Operand], wanted: Sequence[int | None], free: int) -> list[int]:
+    """The value of each operand's register: its address, from `free` on, or the number itself."""
     if len(wanted) != len(operands):
         raise KernelError(f"{len(wanted)} addresses for {len(operands)} operands")
     places = []
-    free = REGION1_BASE
     for operand, address in zip(operands, wanted, strict=True):
-        if isinstance(operand, int):
-            places.append(operand & 0xFFFF_FFFF)
+        if isinstance(operand, int | np.integer):
+            places.append(int(operand) & 0xFFFF_FFFF)
             continue
         if address is None:
             address = free
@@ -149,7 +156,7 @@ def _prepare(
         supervisor["csr"][CSRS[f"WORKER{worker}_BASE"].index] = scratch
     for number, (operand, place) in enumerate(zip(operands, places, strict=True)):
         supervisor["m"][_FIRST_REGISTER + number] = place
-        if not isinstance(operand, int | Output):
+        if not isinstance(operand, int | np.integer | Output):
             memory.write(0, place, np.ascontiguousarray(operand).tobytes())
 
 
@@ -164,6 +171,8 @@ def _explain(stopped: Stopped, symbol: str, limit: int, image: TileImage) -> str
             return f"{symbol} is still running after {limit} cycles"
         case Stop.SYNC:
             return f"{symbol} waits at sync {stopped.zone}, but a kernel runs on one tile alone"
+        case Stop.ROW_END:
+            raise AssertionError("rows end only after a barrier, and no barrier was passed")
         case Stop.FAULT:
             where = image.nearest_symbol(stopped.pc)
             return f"{symbol} stopped in cycle {stopped.cycle}: {stopped.fault}" + (

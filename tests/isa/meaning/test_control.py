@@ -93,8 +93,7 @@ def test_call_ignores_the_highest_bit_of_its_field(either: "Bench") -> None:
     assert either.pc == TARGET
 
 
-def test_branches_read_the_register_before_the_link_is_written(either: "Bench") -> None:
-    """The two meet in no instruction, but a return into a call's own link must work."""
+def test_return_to_the_link_of_a_call(either: "Bench") -> None:
     either.issue(f"call $m0, {TARGET}", m0=5)
     either.issue("br $m0")
     assert either.pc == CODE + 4

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tilewright.isa import FORM_BY_NAME, FORMS, Kind
+from tilewright.isa import FORMS
 
 if TYPE_CHECKING:
     from tests.isa.meaning.conftest import Bench
@@ -272,9 +272,3 @@ def test_worker_sees_its_bases_and_the_supervisor_zeros(
     assert worker.m[:2] == [0x58001, 0x59002]
     supervisor.issue("or $m0, $m12, $m13", m0=99)
     assert supervisor.m[0] == 0
-
-
-def test_signed_immediates_are_forms_of_their_own() -> None:
-    """Guards the tests above: the table distinguishes the forms that they name."""
-    kinds = {FORM_BY_NAME[name].operands[2].kind for name in ("add m,m,s16", "add m,m,u16")}
-    assert kinds == {Kind.SIGNED, Kind.UNSIGNED}

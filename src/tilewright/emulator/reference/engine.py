@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from tilewright.emulator.faults import FloatFault, TileFault
+from tilewright.emulator.faults import FloatFault, ProgramCounterFault, TileFault
 from tilewright.emulator.memory import TileMemory
 from tilewright.emulator.reference.effects import Effects
 from tilewright.emulator.reference.fetch import (
+    WORD,
     Fetched,
     check_code_address,
     check_repeat_member,
@@ -48,13 +49,19 @@ class Context:
         address = self.pc
         check_code_address(address)
         fetched = fetch(self._word(address), self._word(address + 4), self.registers.mode)
+        if address % (WORD * fetched.members[0].form.words):
+            raise ProgramCounterFault(
+                f"an instruction of two words at {address:#x}, no multiple of 8"
+            )
+        if fetched.size > WORD:
+            check_code_address(address + WORD)
         if self._is_repeating(address):
             check_repeat_member(fetched, address)
         return fetched
 
     def issue(self) -> Issued:
         """Execute one instruction or bundle. Raises `TileFault`; then nothing has changed, but
-        ETYPE, and the sticky flags of a floating-point exception."""
+        ETYPE, the sticky flags of a floating-point exception, and RAERR of `runall`."""
         try:
             fetched = self.fetched()
             effects = self._run(fetched)

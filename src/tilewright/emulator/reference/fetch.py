@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tilewright.emulator.faults import InstructionFault, OperandFault, ProgramCounterFault
+from tilewright.emulator.memory import UNWRITTEN_WORD
 from tilewright.isa import Form, Instruction, Lane, Mode, bundle_faults, decode
 from tilewright.isa.meaning import Bound
 from tilewright.target.geometry import EXECUTABLE_END, MEMORY_BASE
@@ -76,6 +77,8 @@ def check_repeat_member(fetched: Fetched, address: int) -> None:
 
 
 def _instruction(word: int, mode: Mode) -> Instruction:
+    if word == UNWRITTEN_WORD:  # it would be a send that sends nothing
+        raise InstructionFault("there is no instruction: nobody has written this memory")
     instruction = decode(word)
     if instruction is None:
         raise InstructionFault(f"{word:#010x} is no instruction")

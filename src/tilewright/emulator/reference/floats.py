@@ -252,7 +252,7 @@ class Quarters(_Lanes):
 
     def classify(self, a: Bits) -> Bits:
         format = self._quarter_format(1)
-        return self._map(lambda code: Result(_quarter_class(code, format), Flags.NONE), a)
+        return self._map(lambda code: Result(quarter_class(code, format), Flags.NONE), a)
 
     def dot(self, accumulator: Bits, x: Bits, weights: Bits) -> Bits:
         both = (self._quarter_format(1), self._quarter_format(0))
@@ -267,7 +267,7 @@ def _direction(mode: int) -> Rounding:
         raise OperandFault(f"there is no rounding direction {mode}") from None
 
 
-def _quarter_class(code: int, format: QuarterFormat) -> NumberClass:
+def quarter_class(code: int, format: QuarterFormat) -> NumberClass:
     if code == QUARTER_NAN:
         return NumberClass.QUIET_NAN
     if code == 0:

@@ -6,16 +6,32 @@ Reads see the state before the instruction; everything that it does goes to `Eff
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.emulator.faults import Break0Fault, Break1Fault, OperandFault
+from tilewright.emulator.faults import (
+    Break0Fault,
+    Break1Fault,
+    ExchangeConfigurationFault,
+    OperandFault,
+)
 from tilewright.emulator.memory import TileMemory
 from tilewright.emulator.reference.access import check_conflict, check_data_address
 from tilewright.emulator.reference.bits import Bits, IntegerOperations
 from tilewright.emulator.reference.effects import Effects, Launch
+from tilewright.emulator.reference.fetch import check_code_address
 from tilewright.emulator.reference.floats import Halves, Quarters, Singles
 from tilewright.emulator.reference.registers import ContextRegisters
 from tilewright.emulator.state import WEIGHTS
 from tilewright.isa.meaning import Bound
+from tilewright.target.csr import CSRS
+from tilewright.target.flags import SYNC_ZONES
 from tilewright.target.geometry import WORKERS
+
+_STATUS = CSRS["SSR"].index
+_RUNALL_ERROR = 1 << 3
+"""RAERR of SSR: `runall` met an active worker."""
+_ANS_COUNT = CSRS["ANS_DCOUNT"].index
+_ANS_LIMIT = 1 << 19
+"""ANS_DCOUNT has 19 bits."""
+_ONE_TILE_ZONES = tuple(SYNC_ZONES[name] for name in ("RECEIVE", "ANS", "LOCAL"))
 
 
 class ReferenceMachine(IntegerOperations):
@@ -118,12 +134,27 @@ class ReferenceMachine(IntegerOperations):
         raise OperandFault(cause)
 
     def launch(self, entry: Bits, vertex_base: Bits) -> None:
-        self._effects.launches.append(Launch(None, entry.number, vertex_base.number))
+        if len(self._active_workers()) == WORKERS:
+            raise OperandFault("run: all six workers are active")
+        self._launch(None, entry.number, vertex_base.number)
 
     def launch_all(self, entry: Bits, vertex_base: Bits, stride: int) -> None:
+        active = self._active_workers()
+        if active:
+            self._tile["supervisor"]["csr"][_STATUS] |= _RUNALL_ERROR
+            raise OperandFault(f"runall: worker {active[0]} is active")
         for worker in range(WORKERS):
             base = self.add(vertex_base, self.const(worker * stride))
-            self._effects.launches.append(Launch(worker, entry.number, base.number))
+            self._launch(worker, entry.number, base.number)
+
+    def _launch(self, worker: int | None, entry: int, vertex_base: int) -> None:
+        if vertex_base % 4:
+            raise OperandFault(f"vertex base {vertex_base:#x} is not aligned to 4 bytes")
+        check_code_address(entry)
+        self._effects.launches.append(Launch(worker, entry, vertex_base))
+
+    def _active_workers(self) -> list[int]:
+        return [n for n in range(WORKERS) if int(self._tile["workers"][n]["is_active"])]
 
     # -- control and status registers ---------------------------------------------------------
 
@@ -161,10 +192,34 @@ class ReferenceMachine(IntegerOperations):
     # -- synchronisation and exchange ---------------------------------------------------------
 
     def sync(self, zone: int) -> None:
+        if zone not in SYNC_ZONES.values():
+            raise OperandFault(f"sync {zone}: there is no such zone")
+        participations = self._participations()
+        if participations and zone != SYNC_ZONES["ANS"]:
+            raise ExchangeConfigurationFault(
+                f"sync {zone} while automatic participations are left ({participations}); "
+                "wait for them with sync 1"
+            )
+        active = self._active_workers()
+        if active and zone not in _ONE_TILE_ZONES:
+            raise ExchangeConfigurationFault(
+                f"sync {zone} while workers are active ({', '.join(map(str, active))})"
+            )
         self._effects.events.append(("sync", (zone,)))
 
     def sans(self, count: int) -> None:
+        participations = self._participations() + count + 1
+        if participations >= _ANS_LIMIT:
+            raise ExchangeConfigurationFault(
+                f"sans {count} makes {participations} automatic participations; "
+                f"{_ANS_LIMIT - 1} is the most"
+            )
+        self._effects.csrs.append((False, _ANS_COUNT, participations))
         self._effects.events.append(("sans", (count,)))
+
+    def _participations(self) -> int:
+        """Barriers that the tile still acknowledges automatically."""
+        return int(self._tile["supervisor"]["csr"][_ANS_COUNT])
 
     def delay(self, events: int) -> None:
         self._effects.events.append(("delay", (events,)))

@@ -10,14 +10,16 @@ from tilewright.emulator.faults import OperandFault
 from tilewright.emulator.reference.effects import Effects
 from tilewright.emulator.state import A_REGISTERS, M_REGISTERS
 from tilewright.isa import Mode
-from tilewright.target.csr import CSRS, Csr, Space
+from tilewright.target.csr import CSRS, FIELDS, Csr, Space
 
 _WORD = 0xFFFF_FFFF
 _WORKER_BASE_REGISTER, _VERTEX_BASE_REGISTER = 12, 13
 
 FLAG_MASK = 0b111
 """INV, DIV0 and OFLO, in status, clear and control registers alike."""
-_CLEAR_ACCUMULATORS = 1 << 3
+CLEAR_ACCUMULATORS = 1 << 3
+_ANS_ACTIVE = 1 << 2
+"""In SSR: automatic participations in barriers are left."""
 
 
 class ContextRegisters(Protocol):
@@ -49,7 +51,7 @@ _WORKER_LOWER = _by_index(Space.COMMON, Space.WORKER)
 _WORKER_UPPER = _by_index(Space.WORKER_UPPER)
 _SUPERVISOR = _by_index(Space.COMMON, Space.SUPERVISOR)
 
-_WORKER_FIELDS = {
+WORKER_FIELDS = {
     "VERTEX_BASE": "vertex_base",
     "WORKER_BASE": "worker_base",
     "REPEAT_COUNT": "repeat_count",
@@ -64,15 +66,27 @@ _WORKER_FIELDS = {
 }
 """Worker CSRs that are fields of its state."""
 
-_WRITABLE_BITS = {
-    "FP_STS": FLAG_MASK,
-    "FP_CTL": 0x1F_0007,
-    "FP_NFMT": 0b11,
-    "FP_SCL": 0x3F,
-}
-"""Bits that exist; others are ignored when written and read 0."""
 
-_READ_ONLY = frozenset({"PC", "VERTEX_BASE", "WORKER_BASE", "WSR", "COUNT_L", "COUNT_U"})
+def _existing_bits() -> dict[str, int]:
+    found = {"REPEAT_COUNT": 0xFFFF}
+    for field in FIELDS:
+        found[field.register] = found.get(field.register, 0) | field.mask << field.shift
+    return found
+
+
+WRITABLE_BITS = _existing_bits()
+"""Bits that exist; others are ignored when written and read 0. All of them if a register is not
+here."""
+
+READ_ONLY = frozenset({"PC", "VERTEX_BASE", "WORKER_BASE", "WSR", "COUNT_L", "COUNT_U"})
+
+
+def worker_csr(index: int, upper: bool) -> Csr:
+    """The register that a worker's `get` or `uget` (upper) means. Raises `OperandFault`."""
+    csr = (_WORKER_UPPER if upper else _WORKER_LOWER).get(index)
+    if csr is None:
+        raise OperandFault(f"workers have no {'upper ' if upper else ''}CSR {index:#x}")
+    return csr
 
 
 class WorkerRegisters:
@@ -100,8 +114,8 @@ class WorkerRegisters:
 
     def read_csr(self, index: int, upper: bool) -> int:
         csr = self._csr(index, upper)
-        if csr.name in _WORKER_FIELDS:
-            return int(self.state[_WORKER_FIELDS[csr.name]])
+        if csr.name in WORKER_FIELDS:
+            return int(self.state[WORKER_FIELDS[csr.name]])
         match csr.name:
             case "WSR":
                 return self._number | int(self.state["exception"]) << 4
@@ -122,12 +136,12 @@ class WorkerRegisters:
 
     def write_csr(self, index: int, upper: bool, word: int) -> None:
         name = self._csr(index, upper).name
-        if name in _READ_ONLY:
+        if name in READ_ONLY:
             return
         match name:
             case "FP_CLR":
                 self.state["float_status"] &= ~word & FLAG_MASK
-                if word & _CLEAR_ACCUMULATORS:
+                if word & CLEAR_ACCUMULATORS:
                     self.state["accumulators"] = 0
             case "PRNG_SEED":
                 self._seed(word)
@@ -140,7 +154,7 @@ class WorkerRegisters:
             case "DBG_BRK_ID":
                 return
             case _:
-                self.state[_WORKER_FIELDS[name]] = word & _WRITABLE_BITS.get(name, _WORD)
+                self.state[WORKER_FIELDS[name]] = word & WRITABLE_BITS.get(name, _WORD)
 
     def accumulator(self, index: int) -> int:
         return int(self.state["accumulators"][index])
@@ -158,10 +172,7 @@ class WorkerRegisters:
         self.state["random"] = [inverse << 32 | word, high << 32 | low]
 
     def _csr(self, index: int, upper: bool) -> Csr:
-        csr = (_WORKER_UPPER if upper else _WORKER_LOWER).get(index)
-        if csr is None:
-            raise OperandFault(f"workers have no {'upper ' if upper else ''}CSR {index:#x}")
-        return csr
+        return worker_csr(index, upper)
 
 
 _LONG = (1 << 64) - 1
@@ -208,7 +219,8 @@ class SupervisorRegisters:
             case "SCOUNT_U":
                 return int(self._tile["cycle"]) >> 32
             case "SSR":
-                return int(self.state["csr"][index]) | int(self.state["exception"]) << 4
+                ans = _ANS_ACTIVE if int(self.state["csr"][CSRS["ANS_DCOUNT"].index]) else 0
+                return int(self.state["csr"][index]) | ans | int(self.state["exception"]) << 4
             case _:
                 return int(self.state["csr"][index])
 
@@ -222,7 +234,7 @@ class SupervisorRegisters:
         if name == "CR":
             self._control(word)
             return
-        self.state["csr"][index] = word
+        self.state["csr"][index] = word & WRITABLE_BITS.get(name, _WORD)
 
     def accumulator(self, index: int) -> int:
         raise AssertionError("supervisors have no accumulators")

@@ -26,6 +26,11 @@ from tilewright.target.timing import SLOTS
 _LOCAL = SYNC_ZONES["LOCAL"]
 _STATUS = CSRS["SSR"].index
 _WEIGHT_ADDRESS = ("csr", CSRS["CCCSLOAD"].index)
+_BASES = (CSRS["INCOMING_BASE"].index, CSRS["OUTGOING_BASE"].index)
+_EXCHANGE_CSRS = range(CSRS["INCOMING_MUX"].index, CSRS["EXCHANGE_ADJ"].index + 1)
+_ROW_EVENTS = ("delay", "send", "pointer", "source")
+_ROW_ENDERS = ("get", "trap", "run", "runall", "sync", "sans")
+"""These, loads and stores may depend on what a row has brought, so they come after it."""
 
 Resource = tuple[str, int]
 """What a supervisor instruction may wait for: ("m", register) or ("csr", index)."""
@@ -36,6 +41,9 @@ class Stop(Enum):
 
     SYNC = auto()
     """The supervisor waits at a barrier with other tiles or the host."""
+    ROW_END = auto()
+    """The supervisor has run a row of exchange code; what it does next may need what that brought.
+    So words must be moved before the tile runs on. This is no wait: nothing has been issued."""
     FAULT = auto()
     """A context raised an exception."""
     LIMIT = auto()
@@ -44,7 +52,10 @@ class Stop(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """How a run ended. `context` is 0 for the supervisor, 1 to 6 for workers, `pc` its address."""
+    """How a run ended. `context` is 0 for the supervisor, 1 to 6 for workers.
+
+    `pc` is the address of the instruction at which it ended: the `sync`, or the one that faulted.
+    """
 
     reason: Stop
     cycle: int
@@ -56,11 +67,17 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True)
 class TimedEvent:
-    """A synchronisation or exchange event that the supervisor executed at `cycle`."""
+    """A synchronisation or exchange event that the supervisor executed at `cycle`.
+
+    Names and arguments are those of the abstract machine; `pointer` and `source` precede the
+    `delay` or `send` of their instruction. `put` (index, word) is a write of a control register of
+    the exchange. `pc` is the address of the instruction.
+    """
 
     cycle: int
     name: str
     arguments: tuple[Any, ...]
+    pc: int = 0
 
 
 @dataclass(slots=True)
@@ -90,6 +107,8 @@ class ReferenceTile:
             for number in range(WORKERS)
         ]
         self._schedule = _Schedule()
+        self._awaits_row = False
+        self._row_is_open = False
 
     @property
     def cycle(self) -> int:
@@ -97,30 +116,39 @@ class ReferenceTile:
         return int(self.state["cycle"])
 
     def run(self, limit: int) -> Stopped:
-        """Run until the supervisor reaches a barrier, a context faults, or cycle `limit`."""
+        """Run until the supervisor reaches a barrier or has run the row of exchange code after
+        one, a context faults, or cycle `limit`."""
         while True:
             cycle, worker = self._next_issue()
             if cycle is None or cycle >= limit:
                 return Stopped(Stop.LIMIT, limit)
             self.state["cycle"] = cycle
             context = self._supervisor if worker is None else self._workers[worker]
+            if worker is None and self._row_is_open and self._ends_row():
+                self._row_is_open = False
+                return Stopped(Stop.ROW_END, cycle, pc=context.pc)
+            pc = context.pc
             try:
                 issued = context.issue()
                 if worker is None:
-                    barrier = self._after_supervisor(issued, cycle)
+                    barrier = self._after_supervisor(issued, cycle, pc)
                     if barrier is not None:
-                        return Stopped(Stop.SYNC, cycle, pc=context.pc, zone=barrier)
+                        return Stopped(Stop.SYNC, cycle, pc=pc, zone=barrier)
                 else:
                     self._after_worker(worker, issued, cycle)
             except TileFault as fault:
                 number = 0 if worker is None else worker + 1
                 where = "supervisor" if worker is None else f"worker {worker}"
-                place = f"{where} at pc {context.pc:#x}"
-                return Stopped(Stop.FAULT, cycle, number, context.pc, fault.at(place))
+                place = f"{where} at pc {pc:#x}"
+                return Stopped(Stop.FAULT, cycle, number, pc, fault.at(place))
 
     def resume(self, cycle: int) -> None:
-        """Let the supervisor go on at `cycle`, past the barrier at which it stopped."""
+        """Let the supervisor go on at `cycle`, past the barrier at which it stopped.
+
+        The first row of exchange code from there on ends the next run.
+        """
         self._schedule.supervisor = cycle
+        self._awaits_row, self._row_is_open = True, False
 
     # -- who issues next ----------------------------------------------------------------------
 
@@ -155,6 +183,14 @@ class ReferenceTile:
         ready = max((schedule.ready.get(need, 0) for need in needs), default=0)
         return self._free_slot(max(schedule.supervisor, ready))
 
+    def _ends_row(self) -> bool:
+        """Whether the supervisor's next instruction cannot belong to a row (`row-end`)."""
+        try:
+            mnemonic = self._supervisor.fetched().members[0].form.mnemonic
+        except TileFault:
+            return True
+        return mnemonic in _ROW_ENDERS or mnemonic.startswith(("ld", "st"))
+
     def _free_slot(self, cycle: int) -> int:
         while cycle % SLOTS in self._schedule.workers:
             cycle += 1
@@ -167,6 +203,8 @@ class ReferenceTile:
         if issued.effects.exit_status is not None:
             self._end_worker(worker, issued.effects.exit_status)
             schedule.last_exit = cycle
+            # While six workers run, no time passes for the supervisor.
+            schedule.supervisor = max(schedule.supervisor, cycle + 1)
             return
         special = issued.effects.divides_special
         steps = [
@@ -182,7 +220,7 @@ class ReferenceTile:
         self.state["workers"][worker]["is_active"] = 0
         del self._schedule.workers[worker]
 
-    def _after_supervisor(self, issued: Issued, cycle: int) -> int | None:
+    def _after_supervisor(self, issued: Issued, cycle: int, pc: int) -> int | None:
         """Take account of an instruction; returns the zone of a barrier that is not local."""
         schedule, effects = self._schedule, issued.effects
         member = issued.fetched.members[0]
@@ -194,8 +232,16 @@ class ReferenceTile:
         if effects.launches:
             self._launch(effects.launches, cycle)
             schedule.supervisor = cycle + timing.RUN.value
+        for _, index, word in effects.csrs:
+            if member.form.mnemonic == "put" and index in _EXCHANGE_CSRS:
+                self.events.append(TimedEvent(cycle, "put", (index, word), pc))
+                if index in _BASES:
+                    # Known for writes inside rows, assumed elsewhere (`base-write`).
+                    schedule.supervisor = cycle + timing.BASE_WRITE.value
         for name, arguments in effects.events:
-            self.events.append(TimedEvent(cycle, name, arguments))
+            self.events.append(TimedEvent(cycle, name, arguments, pc))
+            if self._awaits_row and name in _ROW_EVENTS:
+                self._awaits_row, self._row_is_open = False, True
             if name in ("delay", "send"):
                 schedule.supervisor = cycle + arguments[0]
             elif name == "sync":

@@ -1,0 +1,364 @@
+"""The chip: tiles that run alone from barrier to barrier, and the exchanges between them.
+
+The chip is bulk-synchronous, so the order in which tiles run does not matter. After a barrier each
+tile runs its row of exchange code; then the fabric moves the words of all rows at once; then each
+tile runs on to its next barrier.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright.emulator.barriers import (
+    ANS_ZONE,
+    INTERNAL_ZONE,
+    RECEIVE_ZONE,
+    HostPort,
+    Participations,
+    Waiting,
+    complete_zone,
+    describe_tiles,
+    describe_waiting,
+    group_of,
+)
+from tilewright.emulator.fabric import ClashRule, Record, run_phase
+from tilewright.emulator.fabric.phase import AfterPhase
+from tilewright.emulator.fabric.rows import FIRST_CSR, LAST_CSR
+from tilewright.emulator.faults import ExchangeFault, OutsidePhaseFault
+from tilewright.emulator.images import TileImage
+from tilewright.emulator.memory import TileMemory
+from tilewright.emulator.reference.tile import ReferenceTile, Stop, Stopped, TimedEvent
+from tilewright.errors import TilewrightError
+from tilewright.target.csr import CSRS
+from tilewright.target.geometry import TILES
+from tilewright.target.timing import INTERNAL_SYNC, SYNC
+from tilewright.target.topology import MEMBERS, NEUTRAL_MUX, PARTNER_BIT, SIDES, external_muxes
+
+_RECEIVE_COUNT, _ANS_COUNT = CSRS["INCOMING_DCOUNT"].index, CSRS["ANS_DCOUNT"].index
+_MUX, _FORMAT = CSRS["INCOMING_MUX"].index, CSRS["INCOMING_FORMAT"].index
+_MUX_PAIR = CSRS["INCOMING_MUXPAIR"].index
+_MUXES = (_MUX, _MUX_PAIR)
+_POINTER, _CURSOR = CSRS["INCOMING_DELTA"].index, CSRS["OUTGOING_DELTA"].index
+_EXCHANGE = slice(FIRST_CSR, LAST_CSR + 1)
+_TRANSFERS = ("send", "pointer", "source")
+_CELL = MEMBERS * SIDES
+"""Tiles come in cells of two pairs."""
+_NO_LIMIT = 1 << 62
+
+
+class ChipError(TilewrightError):
+    """A chip that is used in a way that makes no sense."""
+
+
+class TileEngine(Protocol):
+    """What runs one tile. `state` is laid out as `tilewright.emulator.state.TILE`.
+
+    `events` are those since the list was last cleared, by whoever reads it.
+    """
+
+    state: Any
+    events: list[TimedEvent]
+
+    def run(self, limit: int) -> Stopped: ...
+
+    def resume(self, cycle: int) -> None: ...
+
+
+class End(Enum):
+    """Why a chip stopped running."""
+
+    STOPPED = auto()
+    """Every tile that was loaded has trapped or faulted."""
+    STUCK = auto()
+    """Tiles wait for a barrier that cannot complete."""
+    LIMIT = auto()
+    """The cycle limit was reached; `Chip.run` can go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended: in which cycle, where tiles wait, and how others stopped, by tile.
+
+    `unloaded` are tiles that have no program. The text of an outcome tells all this.
+    """
+
+    end: End
+    cycle: int
+    waiting: tuple[Waiting, ...]
+    stopped: Mapping[int, Stopped]
+    unloaded: tuple[int, ...]
+
+    def __str__(self) -> str:
+        lines = []
+        if self.waiting:
+            heading = "a barrier cannot complete" if self.end is End.STUCK else "at barriers"
+            lines += [f"{heading}:", *(f"  {line}" for line in describe_waiting(self.waiting))]
+        causes: dict[str, list[int]] = {}
+        for tile, stopped in self.stopped.items():
+            causes.setdefault(str(stopped.fault), []).append(tile)
+        lines += [f"  stopped: {describe_tiles(tiles)}: {why}" for why, tiles in causes.items()]
+        if self.unloaded:
+            lines.append(f"  without a program: {describe_tiles(self.unloaded)}")
+        return "\n".join([f"{self.end.name.lower()} in cycle {self.cycle}", *lines])
+
+
+class _Phase(Enum):
+    """What kind of barrier a tile has passed; a row of exchange code belongs to it."""
+
+    NONE = auto()
+    INTERNAL = auto()
+    GROUP = auto()
+
+
+@dataclass(slots=True)
+class _Tile:
+    """A tile that has a program. `stopped` is how its last run ended, None if it can run on."""
+
+    number: int
+    engine: TileEngine
+    stopped: Stopped | None = None
+    phase: _Phase = _Phase.NONE
+    released: int = 0
+    registers: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
+    events: list[TimedEvent] = field(default_factory=list)
+    participations: Participations = field(default_factory=Participations)
+
+    @property
+    def csr(self) -> NDArray[np.uint32]:
+        csr: NDArray[np.uint32] = self.engine.state["supervisor"]["csr"]
+        return csr
+
+    def stops_with(self, reason: Stop) -> bool:
+        return self.stopped is not None and self.stopped.reason is reason
+
+
+class Chip:
+    """A chip of `tiles` tiles with memory; programs are loaded by physical tile.
+
+    `barrier_cycles` pass between the last arrival at a barrier and the moment when all go on
+    (`barrier-cost`). A smaller chip consists of the tiles with the lowest physical ids.
+    """
+
+    def __init__(
+        self,
+        tiles: int = TILES,
+        *,
+        host: HostPort | None = None,
+        barrier_cycles: int = INTERNAL_SYNC.value,
+        clash_rule: ClashRule = ClashRule.CYCLE,
+    ) -> None:
+        if not 0 < tiles <= TILES or tiles % _CELL:
+            raise ChipError(
+                f"a chip of {tiles} tiles; there can be {_CELL}, {2 * _CELL} to {TILES}"
+            )
+        self.memory = TileMemory(tiles)
+        self._count = tiles
+        self._host = host
+        self._barrier_cycles = barrier_cycles
+        self._clash_rule = clash_rule
+        self._tiles: dict[int, _Tile] = {}
+
+    def load(self, tile: int, image: TileImage) -> None:
+        """Put an image into a tile's memory; its supervisor starts at the image's entry."""
+        self._check(tile)
+        for address, content in image.pieces:
+            self.memory.write(tile, address, content)
+        engine = ReferenceTile(self.memory, tile)
+        engine.state["supervisor"]["pc"] = image.entry
+        # The mux after a reset; programs make it neutral before the first phase.
+        engine.state["supervisor"]["csr"][_MUX] = int(external_muxes(tile))
+        self._tiles[tile] = _Tile(tile, engine)
+
+    def state(self, tile: int) -> Any:
+        """The state of a tile that has a program, laid out as `tilewright.emulator.state.TILE`."""
+        self._check(tile)
+        if tile not in self._tiles:
+            raise ChipError(f"tile {tile} has no program")
+        return self._tiles[tile].engine.state
+
+    def run(self, limit: int = _NO_LIMIT) -> Outcome:
+        """Run all tiles until they stop, wait in vain, or reach cycle `limit`.
+
+        Raises `ExchangeFault` for what goes wrong between tiles; the chip cannot run on after one.
+        """
+        while True:
+            self._run_tiles(limit)
+            if any(tile.stopped is None for tile in self._each()):
+                return self._outcome(End.LIMIT, limit)
+            moved = self._exchange()
+            released = self._release_single()
+            if not (moved or released or self._release_all()):
+                return self._end()
+
+    # -- tiles on their own -------------------------------------------------------------------
+
+    def _check(self, tile: int) -> None:
+        if not 0 <= tile < self._count:
+            raise ChipError(f"there is no tile {tile}; ids run from 0 to {self._count - 1}")
+
+    def _each(self) -> list[_Tile]:
+        return [self._tiles[number] for number in sorted(self._tiles)]
+
+    def _run_tiles(self, limit: int) -> None:
+        """Run every tile that can to a barrier, the end of its row, or a fault."""
+        for tile in self._each():
+            if tile.stopped is not None:
+                continue
+            stopped = tile.engine.run(limit)
+            self._take_events(tile)
+            while stopped.reason is Stop.ROW_END and tile.phase is _Phase.NONE:
+                stopped = tile.engine.run(limit)
+                self._take_events(tile)
+            if stopped.reason is not Stop.LIMIT:
+                tile.stopped = stopped
+
+    def _take_events(self, tile: _Tile) -> None:
+        for event in tile.engine.events:
+            if event.name == "sans":
+                tile.participations.add(event.arguments[0] + 1, event.cycle)
+            elif event.name in _TRANSFERS and tile.phase is _Phase.NONE:
+                cause = (
+                    "exchange outside a phase: no barrier of all tiles comes before it, "
+                    "or a row that has ended already"
+                )
+                raise OutsidePhaseFault(cause, tile=tile.number, pc=event.pc)
+            elif event.name == "put" or tile.phase is not _Phase.NONE:
+                tile.events.append(event)
+        tile.engine.events.clear()
+
+    # -- exchanges ----------------------------------------------------------------------------
+
+    def _exchange(self) -> bool:
+        """Move what the rows since the last barrier exchange; whether there were any tiles."""
+        done = False
+        for phase in (_Phase.INTERNAL, _Phase.GROUP):
+            tiles = [tile for tile in self._each() if tile.phase is phase]
+            if not tiles:
+                continue
+            done = True
+            records = [
+                Record(tile.number, tile.released, tile.events, tile.registers) for tile in tiles
+            ]
+            if phase is _Phase.INTERNAL:
+                self._move(records)
+            elif self._host is not None:
+                self._host.exchange(records, self.memory)
+            for tile in tiles:
+                tile.phase = _Phase.NONE
+                tile.events = []
+                if tile.stops_with(Stop.ROW_END):
+                    tile.stopped = None
+        return done
+
+    def _move(self, records: list[Record]) -> None:
+        result = run_phase(records, self.memory, self._clash_rule)
+        for after in result.tiles:
+            self._store(after)
+        if result.faults:
+            first = result.faults[0]
+            first.others = result.faults[1:]
+            raise first
+
+    def _store(self, after: AfterPhase) -> None:
+        """The registers of a tile after a phase, which has left it neutral if it was correct."""
+        if after.tile not in self._tiles:
+            return
+        csr = self._tiles[after.tile].csr
+        csr[_MUX], csr[_FORMAT] = NEUTRAL_MUX, 0
+        csr[_POINTER], csr[_CURSOR] = after.pointer, after.cursor
+        # Words count down; more than were announced are no fault in internal phases.
+        csr[_RECEIVE_COUNT] = max(int(csr[_RECEIVE_COUNT]) - after.words, 0)
+
+    # -- barriers -----------------------------------------------------------------------------
+
+    def _waiting(self) -> list[Waiting]:
+        return [
+            Waiting(tile.number, tile.stopped.zone, tile.stopped.pc, tile.stopped.cycle)
+            for tile in self._each()
+            if tile.stopped is not None and tile.stopped.reason is Stop.SYNC
+        ]
+
+    def _release_single(self) -> bool:
+        """Let tiles go on whose wait concerns nobody else; whether there were any."""
+        released = False
+        for each in self._waiting():
+            tile = self._tiles[each.tile]
+            has_received = each.zone == RECEIVE_ZONE and not int(tile.csr[_RECEIVE_COUNT])
+            if has_received or (each.zone == ANS_ZONE and not tile.participations.left):
+                self._resume(tile, max(tile.released, each.cycle + SYNC.value), _Phase.NONE)
+                released = True
+        return released
+
+    def _release_all(self) -> bool:
+        """Complete a barrier of all tiles, if it can be; whether it was."""
+        waiting = self._waiting()
+        participations = {tile.number: tile.participations for tile in self._each()}
+        zone = complete_zone(self._count, waiting, participations)
+        if zone is None or not self._allows(zone, waiting):
+            return False
+        arrived = [each for each in waiting if group_of(each.zone) == zone]
+        automatic = [tile for tile in self._each() if tile.participations.left]
+        arrivals = [each.cycle for each in arrived]
+        arrivals += [tile.participations.take() for tile in automatic]
+        cycle = max(arrivals) + self._barrier_cycles
+        phase = _Phase.INTERNAL if zone == INTERNAL_ZONE else _Phase.GROUP
+        self._settle_pairs()
+        for tile in automatic:
+            tile.csr[_ANS_COUNT] = tile.participations.left
+            self._enter(tile, cycle, phase)
+        for each in arrived:
+            self._resume(self._tiles[each.tile], cycle, phase)
+        return True
+
+    def _allows(self, zone: int, waiting: list[Waiting]) -> bool:
+        if zone == INTERNAL_ZONE:
+            return True
+        return self._host is not None and self._host.complete(zone, waiting)
+
+    def _settle_pairs(self) -> None:
+        """INCOMING_MUXPAIR, written between phases, sets the sources of both members of a pair."""
+        for tile in self._each():
+            muxes = [event.arguments for event in tile.events if event.arguments[0] in _MUXES]
+            if not muxes or muxes[-1][0] != _MUX_PAIR:
+                continue
+            value = muxes[-1][1]
+            tile.csr[_MUX] = value
+            partner = self._tiles.get(tile.number ^ PARTNER_BIT)
+            if partner is not None:
+                partner.csr[_MUX] = value if value == NEUTRAL_MUX else value ^ PARTNER_BIT
+
+    def _enter(self, tile: _Tile, cycle: int, phase: _Phase) -> None:
+        tile.released, tile.phase = cycle, phase
+        tile.events = []
+        tile.registers = tile.csr[_EXCHANGE].copy()
+
+    def _resume(self, tile: _Tile, cycle: int, phase: _Phase) -> None:
+        self._enter(tile, cycle, phase)
+        tile.engine.resume(cycle)
+        tile.stopped = None
+
+    # -- the end ------------------------------------------------------------------------------
+
+    def _end(self) -> Outcome:
+        cycle = max((tile.stopped.cycle for tile in self._each() if tile.stopped), default=0)
+        return self._outcome(End.STUCK if self._waiting() else End.STOPPED, cycle)
+
+    def _outcome(self, end: End, cycle: int) -> Outcome:
+        return Outcome(
+            end,
+            cycle,
+            tuple(self._waiting()),
+            {
+                tile.number: tile.stopped
+                for tile in self._each()
+                if tile.stopped is not None and tile.stopped.reason is Stop.FAULT
+            },
+            tuple(number for number in range(self._count) if number not in self._tiles),
+        )
+
+
+__all__ = ["Chip", "ChipError", "End", "ExchangeFault", "Outcome", "TileEngine"]
