@@ -1,5 +1,6 @@
 """The emulated chip: tiles that execute machine code, from bytes alone.
 
+- `chip`: all tiles together; `barriers`: who waits for whom; `fabric`: the exchange between tiles
 - `images`: what is loaded; `memory`: SRAM of all tiles; `state`: the state of contexts
 - `reference`: the reference engine; `kernel`: one kernel on one tile, with NumPy operands
 - `faults`: what emulated code can do wrong

@@ -42,8 +42,9 @@ class HostPort(Protocol):
         """Whether the barrier of a group (zones 4 to 7), at which all tiles have arrived, can
         complete; if it asks for the host's credit, takes one."""
 
-    def exchange(self, records: Sequence[Record], memory: TileMemory) -> None:
-        """What tiles executed since such a barrier: packets to move."""
+    def exchange(self, records: Sequence[Record], memory: TileMemory) -> Mapping[int, int]:
+        """Move packets: what tiles executed since such a barrier. Returns how many words have
+        reached each tile; they count down INCOMING_DCOUNT."""
 
 
 @dataclass(slots=True)

@@ -24,11 +24,17 @@ from tilewright.emulator.barriers import (
     describe_tiles,
     describe_waiting,
     group_of,
+    zone_name,
 )
 from tilewright.emulator.fabric import ClashRule, Record, run_phase
 from tilewright.emulator.fabric.phase import AfterPhase
 from tilewright.emulator.fabric.rows import FIRST_CSR, LAST_CSR
-from tilewright.emulator.faults import ExchangeFault, OutsidePhaseFault
+from tilewright.emulator.faults import (
+    ExchangeFault,
+    InternalMuxFault,
+    OutsidePhaseFault,
+    ReceiveCountFault,
+)
 from tilewright.emulator.images import TileImage
 from tilewright.emulator.memory import TileMemory
 from tilewright.emulator.reference.tile import ReferenceTile, Stop, Stopped, TimedEvent
@@ -43,6 +49,9 @@ _MUX, _FORMAT = CSRS["INCOMING_MUX"].index, CSRS["INCOMING_FORMAT"].index
 _MUX_PAIR = CSRS["INCOMING_MUXPAIR"].index
 _MUXES = (_MUX, _MUX_PAIR)
 _POINTER, _CURSOR = CSRS["INCOMING_DELTA"].index, CSRS["OUTGOING_DELTA"].index
+_STATUS = CSRS["CTXT_STS"].index
+_RECEIVE_ERROR_SHIFT = 27
+"""ERERR is in bits 29:27 of CTXT_STS."""
 _EXCHANGE = slice(FIRST_CSR, LAST_CSR + 1)
 _TRANSFERS = ("send", "pointer", "source")
 _CELL = MEMBERS * SIDES
@@ -246,7 +255,7 @@ class Chip:
             if phase is _Phase.INTERNAL:
                 self._move(records)
             elif self._host is not None:
-                self._host.exchange(records, self.memory)
+                self._count_down(self._host.exchange(records, self.memory))
             for tile in tiles:
                 tile.phase = _Phase.NONE
                 tile.events = []
@@ -258,10 +267,19 @@ class Chip:
         result = run_phase(records, self.memory, self._clash_rule)
         for after in result.tiles:
             self._store(after)
+        for fault in result.faults:
+            self._mark(fault)
         if result.faults:
             first = result.faults[0]
             first.others = result.faults[1:]
             raise first
+
+    def _mark(self, fault: ExchangeFault) -> None:
+        """Show a fault that the chip reports in the registers of its tile."""
+        if fault.number and fault.tile in self._tiles:
+            tile = self._tiles[fault.tile]
+            tile.engine.state["supervisor"]["exception"] = fault.number
+            tile.csr[_STATUS] = fault.receive_error << _RECEIVE_ERROR_SHIFT
 
     def _store(self, after: AfterPhase) -> None:
         """The registers of a tile after a phase, which has left it neutral if it was correct."""
@@ -272,6 +290,16 @@ class Chip:
         csr[_POINTER], csr[_CURSOR] = after.pointer, after.cursor
         # Words count down; more than were announced are no fault in internal phases.
         csr[_RECEIVE_COUNT] = max(int(csr[_RECEIVE_COUNT]) - after.words, 0)
+
+    def _count_down(self, words: Mapping[int, int]) -> None:
+        """Take account of words from the host, of which tiles announce how many they expect."""
+        for number, count in words.items():
+            csr = self._tiles[number].csr
+            expected = int(csr[_RECEIVE_COUNT])
+            if count > expected:
+                cause = f"the host has sent {count} words, INCOMING_DCOUNT announced {expected}"
+                raise ReceiveCountFault(cause, tile=number)
+            csr[_RECEIVE_COUNT] = expected - count
 
     # -- barriers -----------------------------------------------------------------------------
 
@@ -307,6 +335,8 @@ class Chip:
         cycle = max(arrivals) + self._barrier_cycles
         phase = _Phase.INTERNAL if zone == INTERNAL_ZONE else _Phase.GROUP
         self._settle_pairs()
+        if phase is _Phase.GROUP:
+            self._check_external(arrived)
         for tile in automatic:
             tile.csr[_ANS_COUNT] = tile.participations.left
             self._enter(tile, cycle, phase)
@@ -318,6 +348,14 @@ class Chip:
         if zone == INTERNAL_ZONE:
             return True
         return self._host is not None and self._host.complete(zone, waiting)
+
+    def _check_external(self, arrived: list[Waiting]) -> None:
+        """At a barrier of a group no tile may be connected to another."""
+        for each in arrived:
+            mux = int(self._tiles[each.tile].csr[_MUX])
+            if mux < TILES:
+                cause = f"{zone_name(each.zone)} while INCOMING_MUX selects tile {mux}"
+                raise InternalMuxFault(cause, tile=each.tile, pc=each.pc)
 
     def _settle_pairs(self) -> None:
         """INCOMING_MUXPAIR, written between phases, sets the sources of both members of a pair."""

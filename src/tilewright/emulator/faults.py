@@ -132,6 +132,18 @@ class ExternalMuxFault(ExchangeFault):
     number, name = 7, "EXCONF"
 
 
+class InternalMuxFault(ExchangeFault):
+    """A barrier with the host while a tile listens to another tile."""
+
+    number, name = 7, "EXCONF"
+
+
+class ReceiveCountFault(ExchangeFault):
+    """More words from the host than INCOMING_DCOUNT announced."""
+
+    number, name = 7, "EXCONF"
+
+
 class PairedMuxClashFault(ExchangeFault):
     """A paired write of sources meets a write of the partner's own."""
 

@@ -144,13 +144,9 @@ class LaneUnit:
         return samples
 
 
-def scaled_integers(
-    builder: ir.IRBuilder, integers: Emitted, kind: object, power: int
-) -> Emitted:
+def scaled_integers(builder: ir.IRBuilder, integers: Emitted, kind: object, power: int) -> Emitted:
     """Signed integers times 2**`power` as the host's floats, which must hold them exactly."""
     lanes = vector(kind, integers.type.count)
     exact = builder.sitofp(integers, lanes)
     scale = ir.Constant(lanes, [2.0**power] * integers.type.count)
     return builder.fmul(exact, scale)
-
-

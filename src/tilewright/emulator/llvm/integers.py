@@ -4,7 +4,10 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from tilewright.emulator.llvm.lanes import BIT, Emitted
+from tilewright.emulator.llvm.lanes import BIT, WORD, Emitted, gather, packed, unpacked
+
+_VECTOR_WIDTH = 64
+"""From this width on, lanes are taken from vectors and put into them."""
 
 
 class IntegerOperations:
@@ -84,18 +87,22 @@ class IntegerOperations:
     def split(self, a: Emitted, width: int) -> list[Emitted]:
         if a.type.width == width:
             return [a]
+        if a.type.width >= _VECTOR_WIDTH:
+            lanes = unpacked(self.builder, a, width)
+            places = range(lanes.type.count)
+            return [self.builder.extract_element(lanes, WORD(place)) for place in places]
         kind = ir.IntType(width)
         return [
-            self.builder.trunc(self._moved(a, place), kind) for place in range(0, a.type.width, width)
+            self.builder.trunc(self._moved(a, place), kind)
+            for place in range(0, a.type.width, width)
         ]
-
-    def _moved(self, a: Emitted, places: int) -> Emitted:
-        return self.builder.lshr(a, ir.Constant(a.type, places)) if places else a
 
     def join(self, lanes: Sequence[Emitted]) -> Emitted:
         if len(lanes) == 1:
             return lanes[0]
         kind = ir.IntType(sum(lane.type.width for lane in lanes))
+        if kind.width >= _VECTOR_WIDTH:
+            return packed(self.builder, gather(self.builder, lanes))
         result, place = None, 0
         for lane in lanes:
             wide = self.builder.zext(lane, kind)
@@ -104,3 +111,6 @@ class IntegerOperations:
             result = wide if result is None else self.builder.or_(result, wide)
             place += lane.type.width
         return result
+
+    def _moved(self, a: Emitted, places: int) -> Emitted:
+        return self.builder.lshr(a, ir.Constant(a.type, places)) if places else a

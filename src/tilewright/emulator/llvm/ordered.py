@@ -40,7 +40,9 @@ def compared(builder: ir.IRBuilder, relation: str, a: Emitted, b: Emitted) -> Em
     )
 
 
-def extreme(builder: ir.IRBuilder, relation: str, a: Emitted, b: Emitted) -> tuple[Emitted, Emitted]:
+def extreme(
+    builder: ir.IRBuilder, relation: str, a: Emitted, b: Emitted
+) -> tuple[Emitted, Emitted]:
     """Of each lane the operand that is `relation` (">" or "<") the other, and where INV is raised.
 
     Beside a number a NaN is passed over; of two NaNs, the quiet one results.

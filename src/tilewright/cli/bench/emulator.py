@@ -1,0 +1,124 @@
+"""Speed of emulated workers: loops of one core, and how long code takes to get ready."""
+
+import math
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tilewright.cli.bench.figure import Figure, best_seconds
+from tilewright.elf.arenas import Arena
+from tilewright.elf.assembler import assemble
+from tilewright.elf.linker import Linker
+from tilewright.emulator.llvm import LlvmWorkers, ObjectCache
+from tilewright.emulator.memory import TileMemory
+from tilewright.emulator.state import TILE
+from tilewright.target.flags import amp_flag
+from tilewright.target.geometry import EXECUTABLE_END, MEMORY_BASE, REGION1_BASE
+
+_CODE = MEMORY_BASE + 0x4000
+_DATA = REGION1_BASE
+_SEED = 0
+_ROUNDS, _REPEATS = 50, 4000
+_PHASES = 4
+
+_AMP = [
+    f"{{ld64 $a4:5, $m0, $m15, {phase}; "
+    f"f16v4hihov4amp $a2:3, $a4:5, $a6:7, {amp_flag(_PHASES, phase)}}}"
+    for phase in range(_PHASES)
+]
+"""Sixteen channels: an input of four halves is loaded for each step, and partial sums stay."""
+
+_LOOPS = {
+    "add_f16": [
+        "{ld64 $a0:1, $m0, $m15, 0; f16v4add $a2:3, $a0:1, $a4:5}",
+        "{st64 $a2:3, $m1, $m15, 0; f16v4mul $a4:5, $a0:1, $a6:7}",
+    ],
+    "multiply_f32": [
+        "{ld64 $a0:1, $m0, $m15, 0; f32v2mul $a2:3, $a0:1, $a4:5}",
+        "{st64 $a2:3, $m1, $m15, 0; f32v2add $a4:5, $a2:3, $a6:7}",
+    ],
+    "accumulate": ["{ld64 $a0:1, $m0, $m15, 0; f16v4cmac $a0:1, $a2:3}"],
+    "convert": [
+        "{ld64 $a0:1, $m0, $m15, 0; f32v2tof16 $a2, $a0:1}",
+        "{st32 $a2, $m1, $m15, 0; f16v2tof32 $a4:5, $a3}",
+    ],
+    "integer": [
+        "{ld32 $m2, $m0, $m15, 0; and $a0, $a1, $a2}",
+        "{add $m3, $m3, $m2; or $a1, $a0, $a3}",
+        "{shr $m4, $m3, 3; sort4x16lo $a2, $a0, $a1}",
+    ],
+}
+
+
+def emulator_figures() -> list[Figure]:
+    """`emulator.amp16_per_second`, `emulator.bundles_per_second`, `emulator.cold_start` and
+    `emulator.warm_start`."""
+    with tempfile.TemporaryDirectory() as folder:
+        workers = LlvmWorkers(ObjectCache(Path(folder)))
+        speeds = [_bundles_per_second(workers, body) for body in _LOOPS.values()]
+        amp = _bundles_per_second(workers, _AMP)
+        warm = best_seconds(_start(lambda: ObjectCache(Path(folder))))
+    return [
+        Figure("emulator.amp16_per_second", amp, "instructions/s"),
+        Figure("emulator.bundles_per_second", _geometric_mean(speeds), "bundles/s"),
+        Figure("emulator.cold_start", best_seconds(_start(lambda: ObjectCache(None))), "s"),
+        Figure("emulator.warm_start", warm, "s"),
+    ]
+
+
+def _geometric_mean(numbers: list[float]) -> float:
+    return math.exp(sum(map(math.log, numbers)) / len(numbers))
+
+
+def _bundles_per_second(workers: LlvmWorkers, body: list[str]) -> float:
+    code = _loop(body)
+    _run(workers, code)
+    seconds = best_seconds(lambda: _run(workers, code))
+    return len(body) * (_ROUNDS + 1) * _REPEATS / seconds
+
+
+def _start(cache: Callable[[], ObjectCache]) -> Callable[[], object]:
+    """The first run of the AMP loop in a new process, imports aside."""
+    code = _loop(_AMP)
+    return lambda: _run(LlvmWorkers(cache()), code, step_limit=1)
+
+
+def _loop(body: list[str]) -> bytes:
+    """Machine code for `_CODE`: the bundles of `body`, over and over."""
+    lines = [
+        '.section .text.start, "ax"',
+        ".globl _start",
+        ".worker",
+        ".align 8",
+        "_start:",
+        f"setzi $m9, {_ROUNDS}",
+        "nop",
+        "nop",
+        f"again: rpt {_REPEATS}, {len(body) - 1}",
+        *body,
+        "brnzdec $m9, again",
+        "exitz $m15",
+    ]
+    arena = Arena("code", _CODE, EXECUTABLE_END, is_executable=True)
+    (segment,) = Linker([assemble("\n".join(lines) + "\n")], arenas=[arena]).link().segments
+    return segment.data
+
+
+def _run(workers: LlvmWorkers, code: bytes, step_limit: int = 1 << 62) -> None:
+    """Run worker 0 on ordinary numbers."""
+    generator = np.random.default_rng(_SEED)
+    memory, state = TileMemory(1), np.zeros(1, TILE)[0]
+    memory.write(0, _CODE, code)
+    memory.write(0, _DATA, _halves(generator, 64).tobytes())
+    state["weights"] = _halves(generator, 256).view(np.uint64)
+    worker = state["workers"][0]
+    worker["pc"], worker["m"][:2] = _CODE, (_DATA, _DATA + 0x100)
+    worker["a"] = _halves(generator, 16).view(np.uint32)
+    workers.run_worker(state, memory, 0, 0, step_limit=step_limit)
+
+
+def _halves(generator: np.random.Generator, count: int) -> Any:
+    return generator.normal(0, 0.5, count).astype(np.float16)
