@@ -18,6 +18,7 @@ from tilewright.elf.assembler import assemble_file
 from tilewright.elf.image import Image
 from tilewright.elf.linker import Linker
 from tilewright.elf.object import ObjectFile
+from tilewright.emulator.engines import Engine
 from tilewright.emulator.images import Piece, TileImage
 from tilewright.emulator.kernel import DEFAULT_CYCLE_LIMIT, KernelRun, Operand
 from tilewright.emulator.kernel import run_kernel as run_image
@@ -32,6 +33,7 @@ def run_kernel(
     *,
     addresses: Sequence[int | None] | None = None,
     cycle_limit: int = DEFAULT_CYCLE_LIMIT,
+    engine: Engine = Engine.LLVM,
 ) -> KernelRun:
     """Run the kernel `symbol` on one emulated tile.
 
@@ -41,7 +43,9 @@ def run_kernel(
     """
     objects = [each for entry in inputs for each in _objects(entry)]
     image = tile_image(Linker(objects).link(entries=[symbol]))
-    return run_image(image, symbol, operands, addresses=addresses, cycle_limit=cycle_limit)
+    return run_image(
+        image, symbol, operands, addresses=addresses, cycle_limit=cycle_limit, engine=engine
+    )
 
 
 def tile_image(image: Image) -> TileImage:

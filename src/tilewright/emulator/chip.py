@@ -26,6 +26,7 @@ from tilewright.emulator.barriers import (
     group_of,
     zone_name,
 )
+from tilewright.emulator.engines import Engine, tile_maker
 from tilewright.emulator.fabric import ClashRule, Record, run_phase
 from tilewright.emulator.fabric.phase import AfterPhase
 from tilewright.emulator.fabric.rows import FIRST_CSR, LAST_CSR
@@ -37,7 +38,7 @@ from tilewright.emulator.faults import (
 )
 from tilewright.emulator.images import TileImage
 from tilewright.emulator.memory import TileMemory
-from tilewright.emulator.reference.tile import ReferenceTile, Stop, Stopped, TimedEvent
+from tilewright.emulator.reference.tile import Stop, Stopped, TimedEvent
 from tilewright.errors import TilewrightError
 from tilewright.target.csr import CSRS
 from tilewright.target.geometry import TILES
@@ -159,6 +160,7 @@ class Chip:
         host: HostPort | None = None,
         barrier_cycles: int = INTERNAL_SYNC.value,
         clash_rule: ClashRule = ClashRule.CYCLE,
+        engine: Engine = Engine.LLVM,
     ) -> None:
         if not 0 < tiles <= TILES or tiles % _CELL:
             raise ChipError(
@@ -169,6 +171,7 @@ class Chip:
         self._host = host
         self._barrier_cycles = barrier_cycles
         self._clash_rule = clash_rule
+        self._make_tile = tile_maker(engine)
         self._tiles: dict[int, _Tile] = {}
 
     def load(self, tile: int, image: TileImage) -> None:
@@ -176,7 +179,7 @@ class Chip:
         self._check(tile)
         for address, content in image.pieces:
             self.memory.write(tile, address, content)
-        engine = ReferenceTile(self.memory, tile)
+        engine = self._make_tile(self.memory, tile)
         engine.state["supervisor"]["pc"] = image.entry
         # The mux after a reset; programs make it neutral before the first phase.
         engine.state["supervisor"]["csr"][_MUX] = int(external_muxes(tile))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from tilewright.emulator.engines import Engine, tile_maker
 from tilewright.emulator.images import TileImage
 from tilewright.emulator.memory import TileMemory
 from tilewright.emulator.reference.tile import ReferenceTile, Stop, Stopped
@@ -70,6 +71,7 @@ def run_kernel(
     *,
     addresses: Sequence[int | None] | None = None,
     cycle_limit: int = DEFAULT_CYCLE_LIMIT,
+    engine: Engine = Engine.LLVM,
 ) -> KernelRun:
     """Call the kernel `symbol` of a linked image with up to eight operands.
 
@@ -87,7 +89,7 @@ def run_kernel(
     if addresses is None:
         addresses = [None] * len(operands)
     places = _place(operands, addresses, _first_free(image))
-    tile = ReferenceTile(memory)
+    tile = tile_maker(engine)(memory, 0)
     _prepare(tile, memory, image.symbols[symbol], operands, places)
     stopped = tile.run(cycle_limit)
     returned = stopped.reason is Stop.FAULT and stopped.context == 0 and stopped.pc == _RETURN_TRAP

@@ -10,9 +10,22 @@ from llvmlite import ir
 
 from tilewright.emulator.llvm import weighted
 from tilewright.emulator.llvm.lanes import Emitted, gather
-from tilewright.emulator.llvm.rounded import flushed
-from tilewright.emulator.llvm.sums import UNITS, single_products
-from tilewright.emulator.llvm.units import half_columns, half_sums, sums_result, sums_type
+from tilewright.emulator.llvm.library import Body, Library, unlikely
+from tilewright.emulator.llvm.rounded import flushed, no_flags
+from tilewright.emulator.llvm.sums import (
+    UNITS,
+    all_trusted,
+    plain_single_products,
+    plain_sums,
+    single_products,
+)
+from tilewright.emulator.llvm.units import (
+    as_double,
+    half_columns,
+    half_sums,
+    sums_result,
+    sums_type,
+)
 from tilewright.emulator.llvm.weights import COLUMNS
 
 if TYPE_CHECKING:
@@ -71,17 +84,57 @@ def _compute_run(machine: LlvmMachine, run: Sequence[PendingDot], accumulators: 
         return weighted.sums(machine, first.kind, first.y.index, first.x, len(run), accumulators)
     builder = machine.builder
     xs, ys = (gather(builder, [getattr(dot, side) for dot in run]) for side in ("x", "y"))
-    body = _single_body if first.kind == "f32" else _half_body
+    make = _single_body if first.kind == "f32" else _half_body
     name = f"{first.kind}.dot.{len(run)}.{first.x.type.width}"
     operands = [accumulators, xs, ys]
+    body = make(machine.library)
     return machine.call_rounding(name, body, sums_type(len(run)), operands)
 
 
-def _single_body(builder: ir.IRBuilder, accumulators: Emitted, xs: Emitted, ys: Emitted) -> Emitted:
-    operands = [flushed(builder, each) for each in (accumulators, xs, ys)]
-    return sums_result(builder, *single_products(builder, *operands))
+def _single_body(library: Library) -> Body:
+    def complete(builder: ir.IRBuilder, accumulators: Emitted, xs: Emitted, ys: Emitted) -> Emitted:
+        operands = [flushed(builder, each) for each in (accumulators, xs, ys)]
+        return sums_result(builder, *single_products(builder, *operands))
+
+    def body(builder: ir.IRBuilder, *operands: Emitted) -> Emitted:
+        quick = plain_single_products(builder, *operands)
+        return _or_complete(builder, library, "f32", quick, complete, operands)
+
+    return body
 
 
-def _half_body(builder: ir.IRBuilder, accumulators: Emitted, xs: Emitted, ys: Emitted) -> Emitted:
-    x_lanes, y_lanes = half_columns(builder, xs), half_columns(builder, ys)
-    return sums_result(builder, *half_sums(builder, accumulators, x_lanes, y_lanes))
+def _half_body(library: Library) -> Body:
+    def complete(builder: ir.IRBuilder, accumulators: Emitted, xs: Emitted, ys: Emitted) -> Emitted:
+        x_lanes, y_lanes = half_columns(builder, xs), half_columns(builder, ys)
+        return sums_result(builder, *half_sums(builder, accumulators, x_lanes, y_lanes))
+
+    def body(builder: ir.IRBuilder, *operands: Emitted) -> Emitted:
+        accumulators, xs, ys = operands
+        products = [
+            builder.fmul(as_double(builder, x), as_double(builder, y))
+            for x, y in zip(half_columns(builder, xs), half_columns(builder, ys), strict=True)
+        ]
+        quick = plain_sums(builder, accumulators, products)
+        return _or_complete(builder, library, "f16", quick, complete, operands)
+
+    return body
+
+
+def _or_complete(
+    builder: ir.IRBuilder,
+    library: Library,
+    kind: str,
+    quick: tuple[Emitted, Emitted],
+    complete: Body,
+    operands: tuple[Emitted, ...],
+) -> Emitted:
+    """Patterns, if all units can be trusted, else what `complete` makes of the operands."""
+    patterns, trusted = quick
+    units, width = patterns.type.count, operands[1].type.element.width
+    name, result = f"{kind}.dot.complete.{units}.{width}", sums_type(units)
+
+    def call() -> Emitted:
+        return library.call(builder, name, complete, result, operands, ("noinline",))
+
+    is_unsure = builder.not_(all_trusted(builder, trusted, units))
+    return unlikely(builder, is_unsure, (patterns, no_flags()), call)

@@ -47,6 +47,18 @@ def _two_sum(builder: ir.IRBuilder, a: Emitted, b: Emitted) -> Pair:
     return total, builder.fadd(builder.fsub(a, a_part), builder.fsub(b, b_part))
 
 
+def _sum_and_errors(
+    builder: ir.IRBuilder, terms: Sequence[Emitted]
+) -> tuple[Emitted, list[Emitted]]:
+    """The sum, rounded after every addition, and the errors of the additions, exactly."""
+    sums, errors = list(terms), []
+    while len(sums) > 1:
+        pairs = [_two_sum(builder, a, b) for a, b in zip(sums[::2], sums[1::2], strict=False)]
+        errors += [error for _, error in pairs]
+        sums = [total for total, _ in pairs] + (sums[-1:] if len(sums) % 2 else [])
+    return sums[0], errors
+
+
 def _exact_sum(builder: ir.IRBuilder, terms: Sequence[Emitted]) -> Pair:
     """The sum of products as a double and the rest, exactly; the rest is below half a last place.
 
@@ -54,14 +66,37 @@ def _exact_sum(builder: ir.IRBuilder, terms: Sequence[Emitted]) -> Pair:
     quarters of 2**-34 (times the scale), and so are sums and errors. Sums stay below 2**35, so
     errors stay below 2**-17: as multiples they have no more than 34 bits.
     """
-    sums, errors = list(terms), []
-    while len(sums) > 1:
-        pairs = [_two_sum(builder, a, b) for a, b in zip(sums[::2], sums[1::2], strict=False)]
-        errors += [error for _, error in pairs]
-        sums = [total for total, _ in pairs] + (sums[-1:] if len(sums) % 2 else [])
+    total, errors = _sum_and_errors(builder, terms)
     if not errors:
-        return sums[0], like_zero(sums[0])
-    return _two_sum(builder, sums[0], reduce(builder.fadd, errors))
+        return total, like_zero(total)
+    return _two_sum(builder, total, reduce(builder.fadd, errors))
+
+
+def plain_sums(builder: ir.IRBuilder, accumulator: Emitted, products: Sequence[Emitted]) -> Pair:
+    """Accumulators plus products where doubles hold every sum exactly, so that only the step to
+    single rounds: patterns, and which units that is true of.
+
+    Infinities, NaNs and subnormals are not to be trusted. A sum that is not zero does not become
+    zero: it is a multiple of the least single.
+    """
+    units = accumulator.type.count
+    singles = builder.bitcast(accumulator, vector(SINGLE, units))
+    start = builder.fpext(singles, vector(DOUBLE, units))
+    total, errors = _sum_and_errors(builder, products)
+    high, error = _two_sum(builder, total, start)
+    exact = [builder.fcmp_ordered("==", each, like_zero(each)) for each in (*errors, error)]
+    single = builder.fptrunc(high, vector(SINGLE, units))
+    pattern = builder.bitcast(single, accumulator.type)
+    ordinary = [_is_ordinary(builder, each) for each in (accumulator, pattern)]
+    return pattern, reduce(builder.and_, [*exact, *ordinary])
+
+
+def _is_ordinary(builder: ir.IRBuilder, pattern: Emitted) -> Emitted:
+    """A normal number or zero."""
+    size = builder.and_(pattern, like(pattern, F32.sign_bit - 1))
+    below = builder.sub(size, like(pattern, 1))
+    not_subnormal = builder.icmp_unsigned(">=", below, like(pattern, F32.smallest_normal - 1))
+    return builder.and_(not_subnormal, is_finite(builder, pattern))
 
 
 def like_zero(value: Emitted) -> Emitted:
@@ -149,6 +184,19 @@ def single_products(builder: ir.IRBuilder, accumulator: Emitted, x: Emitted, y: 
     invalid = builder.or_(invalid, invalid_lanes(builder, product_nan, patterns[1:]))
     clean = builder.select(nan, like(pattern, F32.quiet_nan), flushed(builder, pattern))
     return clean, flags_where(builder, [(Flags.INV, invalid), (Flags.OFLO, overflow)])
+
+
+def plain_single_products(
+    builder: ir.IRBuilder, accumulator: Emitted, x: Emitted, y: Emitted
+) -> Pair:
+    """The same for normal numbers and zeros with such results, which raise no flags: patterns, and
+    which units that is true of. A result too small for a single is the zero of its sign anyway."""
+    kind = vector(SINGLE, accumulator.type.count)
+    operands = [builder.bitcast(each, kind) for each in (x, y, accumulator)]
+    fused = same_type_intrinsic(builder, "fma", *operands)
+    pattern = builder.bitcast(fused, accumulator.type)
+    ordinary = [_is_ordinary(builder, each) for each in (accumulator, x, y, pattern)]
+    return pattern, reduce(builder.and_, ordinary)
 
 
 # -- enclosed between two roundings -----------------------------------------------------------

@@ -5,7 +5,8 @@
 - *enclosed*, for other inputs: all sums between two roundings
 - *exact*, whenever two roundings do not tell: error-free transformations, special values, flags
 
-Hosts without AVX-512 have no rounding within an instruction and go the exact way.
+Hosts without AVX-512 have no rounding within an instruction. There, *plain* takes the place of the
+first two: sums are added with their errors, and there should be none.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from tilewright.emulator.llvm.sums import (
     enclosed_products,
     exact_products,
     exact_sums,
+    plain_sums,
 )
 from tilewright.emulator.llvm.units import (
     as_double,
@@ -68,7 +70,7 @@ def sums(
     operands = [padded, x, converted(machine, kind, index), machine.weights_at(index)]
     if kind == "f8":
         operands.append(machine.support(f"f8.value.{machine.control.register_format}"))
-    way, body = ("fast", emitter.fast) if machine.host.has_avx512 else ("exact", emitter.exact)
+    way, body = ("fast", emitter.fast) if machine.host.has_avx512 else ("plain", emitter.plain)
     is_inlined = way == "fast" and machine.library.inlines(machine.in_repeat)
     name = f"{kind}.amp.{way}.{units}{'.inlined' if is_inlined else ''}"
     attributes = ("alwaysinline" if is_inlined else "noinline",)
@@ -90,7 +92,7 @@ class _Emitter:
         control = machine.control
         self._is_exact = kind == "f8" and control.register_format == control.weight_format == _F143
 
-    # -- three ways ---------------------------------------------------------------------------
+    # -- four ways ----------------------------------------------------------------------------
 
     def fast(self, builder: ir.IRBuilder, *operands: Emitted) -> Emitted:
         accumulators, x, table = operands[:3]
@@ -110,6 +112,14 @@ class _Emitter:
         xs, ys = self._inputs(builder, operands), self._weights(builder, table)
         bounds = enclosed_products(builder, xs, ys)
         patterns, trusted = added_between(builder, accumulators, *bounds)
+        holds = all_trusted(builder, trusted, self._units)
+        return self._or_else(builder, patterns, holds, self.exact, operands)
+
+    def plain(self, builder: ir.IRBuilder, *operands: Emitted) -> Emitted:
+        accumulators, _, table = operands[:3]
+        xs, ys = self._inputs(builder, operands), self._weights(builder, table)
+        products = [builder.fmul(x, y) for x, y in zip(xs, ys, strict=True)]
+        patterns, trusted = plain_sums(builder, accumulators, products)
         holds = all_trusted(builder, trusted, self._units)
         return self._or_else(builder, patterns, holds, self.exact, operands)
 

@@ -129,13 +129,12 @@ class ReferenceTile:
                 return Stopped(Stop.ROW_END, cycle, pc=context.pc)
             pc = context.pc
             try:
-                issued = context.issue()
-                if worker is None:
-                    barrier = self._after_supervisor(issued, cycle, pc)
-                    if barrier is not None:
-                        return Stopped(Stop.SYNC, cycle, pc=pc, zone=barrier)
-                else:
-                    self._after_worker(worker, issued, cycle)
+                if worker is not None:
+                    self._advance_worker(worker, cycle, limit)
+                    continue
+                barrier = self._after_supervisor(context.issue(), cycle, pc)
+                if barrier is not None:
+                    return Stopped(Stop.SYNC, cycle, pc=pc, zone=barrier)
             except TileFault as fault:
                 number = 0 if worker is None else worker + 1
                 where = "supervisor" if worker is None else f"worker {worker}"
@@ -198,27 +197,29 @@ class ReferenceTile:
 
     # -- what follows from an issue -----------------------------------------------------------
 
-    def _after_worker(self, worker: int, issued: Issued, cycle: int) -> None:
-        schedule = self._schedule
+    def _advance_worker(self, worker: int, cycle: int, limit: int) -> None:
+        """Let a worker issue its next instruction, in `cycle`. Raises `TileFault`."""
+        issued = self._workers[worker].issue()
         if issued.effects.exit_status is not None:
-            self._end_worker(worker, issued.effects.exit_status)
-            schedule.last_exit = cycle
-            # While six workers run, no time passes for the supervisor.
-            schedule.supervisor = max(schedule.supervisor, cycle + 1)
+            self._end_worker(worker, issued.effects.exit_status, cycle)
             return
         special = issued.effects.divides_special
         steps = [
             timing.worker_steps(member.form.mnemonic, special_operand=special)
             for member in issued.fetched.members
         ]
-        schedule.workers[worker] = cycle + timing.worker_cycles(max(steps))
+        self._schedule.workers[worker] = cycle + timing.worker_cycles(max(steps))
 
-    def _end_worker(self, worker: int, status: bool) -> None:
+    def _end_worker(self, worker: int, status: bool, cycle: int) -> None:
         """Local consensus is the conjunction of the statuses since it was set (assumed, `lc`)."""
         csr = self.state["supervisor"]["csr"]
         csr[_STATUS] = int(csr[_STATUS]) & ~(0 if status else 1)
         self.state["workers"][worker]["is_active"] = 0
-        del self._schedule.workers[worker]
+        schedule = self._schedule
+        del schedule.workers[worker]
+        schedule.last_exit = cycle
+        # While six workers run, no time passes for the supervisor.
+        schedule.supervisor = max(schedule.supervisor, cycle + 1)
 
     def _after_supervisor(self, issued: Issued, cycle: int, pc: int) -> int | None:
         """Take account of an instruction; returns the zone of a barrier that is not local."""
