@@ -2,16 +2,23 @@
 
 - `kernel_source`: the path of a shipped kernel
 - `run_kernel`, `Output`, `KernelRun`: call a kernel with NumPy operands
-- `tile_image`: from a linked image to what the emulator loads
+- `tile_image`, `executable_image`: from a linked image, or its file, to what the emulator loads
 """
 
 from importlib import resources
 from pathlib import Path
 
-from tilewright.device.running import run_kernel, tile_image
+from tilewright.device.running import executable_image, run_kernel, tile_image
 from tilewright.emulator.kernel import KernelRun, Output
 
-__all__ = ["KernelRun", "Output", "kernel_source", "run_kernel", "tile_image"]
+__all__ = [
+    "KernelRun",
+    "Output",
+    "executable_image",
+    "kernel_source",
+    "run_kernel",
+    "tile_image",
+]
 
 
 def kernel_source(name: str) -> Path:

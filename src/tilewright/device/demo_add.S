@@ -20,12 +20,18 @@ _start:
 
   .section .rodata.demo, "a"
   .align 8
+  .type left, @object
 left:
   .half 1.0h, 2.0h, 3.0h, 4.0h, 5.0h, 6.0h, 7.0h, 8.0h
+  .size left, . - left
+  .type right, @object
 right:
   .half 0.5h, 0.5h, 0.5h, 0.5h, -1.0h, -2.0h, -4.0h, infh
+  .size right, . - right
 
   .section .bss.demo, "aw", @nobits
   .align 8
+  .type sum, @object
 sum:
   .space 8 * ATOMS
+  .size sum, . - sum

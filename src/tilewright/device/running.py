@@ -17,9 +17,9 @@ from tilewright.elf.archive import read_inputs
 from tilewright.elf.assembler import assemble_file
 from tilewright.elf.image import Image
 from tilewright.elf.linker import Linker
-from tilewright.elf.object import ObjectFile
+from tilewright.elf.object import FileType, ObjectFile
 from tilewright.emulator.engines import Engine
-from tilewright.emulator.images import Piece, TileImage
+from tilewright.emulator.images import ImageError, Piece, TileImage
 from tilewright.emulator.kernel import DEFAULT_CYCLE_LIMIT, KernelRun, Operand
 from tilewright.emulator.kernel import run_kernel as run_image
 
@@ -53,6 +53,22 @@ def tile_image(image: Image) -> TileImage:
     pieces = tuple(Piece(segment.address, segment.data) for segment in image.segments)
     symbols = {symbol.name: symbol.address for symbol in image.symbol_list}
     return TileImage(pieces, next(iter(image.entries.values())), symbols)
+
+
+def executable_image(executable: ObjectFile) -> TileImage:
+    """A linked executable, read from a file, as what an emulated tile loads.
+
+    Raises `ImageError` for an object that is not linked.
+    """
+    if executable.type != FileType.EXECUTABLE:
+        raise ImageError(f"{executable.name} is not linked; 'tilewright link' makes an executable")
+    pieces = tuple(
+        Piece(section.address, section.data or bytes(section.size))
+        for section in executable.sections
+        if section.is_allocated and section.size
+    )
+    symbols = {symbol.name: symbol.value for symbol in executable.symbols if symbol.name}
+    return TileImage(pieces, executable.entry, symbols)
 
 
 def _objects(entry: Path | ObjectFile) -> list[ObjectFile]:

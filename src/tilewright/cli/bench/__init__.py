@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tilewright.cli.bench.asm import asm_figures
+from tilewright.cli.bench.emulator import emulator_figures
 from tilewright.cli.bench.figure import Benchmark, Figure
 from tilewright.cli.bench.isa import isa_figures
 from tilewright.cli.bench.link import link_figures
@@ -21,6 +22,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "isa": isa_figures,
     "asm": asm_figures,
     "link": link_figures,
+    "emulator": emulator_figures,
 }
 
 

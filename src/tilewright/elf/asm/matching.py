@@ -46,7 +46,7 @@ def _mismatch(mnemonic: str, operands: Sequence[TextOperand]) -> OperandMismatch
     if len(operands) > counts[-1]:
         message = f"too many operands: '{mnemonic}' takes {takes}, got {len(operands)}"
         return OperandMismatch(message, counts[-1])
-    candidates = [spellings[0] for spellings in signatures.values()]
+    candidates = [each for spellings in signatures.values() for each in spellings]
     fitting = [each for each in candidates if len(each.signature) == len(operands)] or candidates
     position = max(_agreement(each, operands) for each in fitting)
     expected = [

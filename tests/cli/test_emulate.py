@@ -1,0 +1,97 @@
+"""`tilewright emulate`, `demo` and `bench` as a user meets them."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tilewright.device import kernel_source
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def image(tilewright: Command, tmp_path: Path) -> str:
+    """The shipped demonstration, linked."""
+    for name in ("demo_add.S", "add_f16.S"):
+        (tmp_path / name).write_bytes(kernel_source(name).read_bytes())
+        assert tilewright("asm", name).returncode == 0
+    linked = tilewright("link", "demo_add.o", "add_f16.o", "-o", "add.elf")
+    assert linked.returncode == 0, linked.stderr
+    return "add.elf"
+
+
+def test_the_sum_is_in_memory_at_the_end(tilewright: Command, image: str) -> None:
+    result = tilewright("emulate", image, "--dump", "sum:16", "--json")
+    assert (result.returncode, result.stderr) == (0, "")
+    outcome = json.loads(result.stdout)
+    assert outcome["end"] == "stopped"
+    assert [each["exception"] for each in outcome["stopped"]] == ["PBRK0"]
+    total = np.frombuffer(bytes.fromhex(outcome["memory"][0]["bytes"]), np.float16)
+    # An infinite half is clipped to the largest finite one where NANOO is off.
+    assert total.tolist() == [1.5, 2.5, 3.5, 4.5, 4.0, 4.0, 3.0, 65504.0]
+
+
+def test_engines_agree_on_cycles_and_memory(tilewright: Command, image: str) -> None:
+    outputs = [
+        tilewright("emulate", f"{image}@0-3", "--engine", engine, "--dump", "sum:16@3").stdout
+        for engine in ("llvm", "reference")
+    ]
+    assert outputs[0] == outputs[1]
+    assert "stopped: tiles 0-3" in outputs[0]
+
+
+def test_faults_are_told_and_fail(tilewright: Command, tmp_path: Path) -> None:
+    (tmp_path / "bad.s").write_text(
+        ".supervisor\n.globl _start\n_start:\n ld32 $m0, $mzero, $mzero, 0\n"
+    )
+    assert tilewright("asm", "bad.s").returncode == 0
+    assert tilewright("link", "bad.o", "-o", "bad.elf").returncode == 0
+    result = tilewright("emulate", "bad.elf")
+    assert result.returncode == 1
+    assert "INVALID_ADDR: 0x0 is outside tile memory" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["add_f16.o"], "is not linked"),
+        (["add.elf@2-1"], "first to last"),
+        (["add.elf@x"], "expected FILE@TILE"),
+        (["add.elf", "--entry", "nope"], "no symbol nope"),
+        (["add.elf", "--dump", "sum"], "expected PLACE:BYTES"),
+        (["add.elf", "--dump", "nope:4"], "no symbol nope"),
+        (["add.elf", "--dump", "0:4"], "do not lie in tile memory"),
+        (["add.elf@5", "--tiles", "4"], "is for tile 5"),
+    ],
+)
+def test_bad_arguments(tilewright: Command, image: str, arguments: list[str], message: str) -> None:
+    result = tilewright("emulate", *arguments)
+    assert result.returncode == 1
+    assert result.stderr.startswith("error: ")
+    assert message in result.stderr
+
+
+def test_the_demonstration_agrees_with_numpy(tilewright: Command) -> None:
+    result = tilewright("demo")
+    assert result.returncode == 0, result.stderr
+    assert "$ tilewright link demo_add.o add_f16.o -o add.elf --map add.map" in result.stdout
+    assert "equal to NumPy's sum" in result.stdout
+    assert "NOT equal" not in result.stdout
+
+
+def test_benchmarks_give_named_figures(tilewright: Command) -> None:
+    result = tilewright("bench", "isa", "--json")
+    assert result.returncode == 0, result.stderr
+    figures = json.loads(result.stdout)
+    assert [set(figure) for figure in figures] == [{"name", "value", "unit"}] * len(figures)
+    assert [figure["name"] for figure in figures] == [
+        "isa.decode_tile",
+        "isa.decode_words_per_second",
+    ]
+    unknown = tilewright("bench", "nothing")
+    assert unknown.returncode == 1
+    assert "no benchmark 'nothing'; there are: isa, asm, link, emulator" in unknown.stderr
