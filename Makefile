@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo       assemble, link and disassemble a shipped kernel"
+	@echo "make demo       assemble, link, disassemble and run a shipped kernel"
 	@echo "make test       lint, types, import contracts, and the tests"
 	@echo "make test-slow  all of that, with the slow tests too"
 	@echo "make lint       ruff, mypy and import-linter only"
