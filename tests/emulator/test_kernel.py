@@ -239,7 +239,7 @@ def test_a_fault_names_instruction_and_symbol() -> None:
     pc = image.symbols["kernel"] + 4
     assert f"supervisor at pc {pc:#x}" in message
     assert "0x80002 is not aligned to 4 bytes" in message
-    assert message.endswith("in kernel+0x4")
+    assert message.endswith(", at 'ld32 $m3, $m2, $m15, 0', in kernel+0x4")
 
 
 def test_a_fault_of_a_worker_names_it() -> None:

@@ -6,7 +6,8 @@ tile runs on to its next barrier.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Any, Protocol
 
@@ -38,7 +39,9 @@ from tilewright.emulator.faults import (
 )
 from tilewright.emulator.images import TileImage
 from tilewright.emulator.memory import TileMemory
-from tilewright.emulator.reference.tile import Stop, Stopped, TimedEvent
+from tilewright.emulator.reference.observing import Observer
+from tilewright.emulator.reference.tile import Stop, Stopped, TileSnapshot, TimedEvent
+from tilewright.emulator.snapshots import MemorySnapshot, restore_memory, save_memory
 from tilewright.errors import TilewrightError
 from tilewright.target.csr import CSRS
 from tilewright.target.geometry import TILES
@@ -72,10 +75,15 @@ class TileEngine(Protocol):
 
     state: Any
     events: list[TimedEvent]
+    observer: Observer | None
 
     def run(self, limit: int) -> Stopped: ...
 
     def resume(self, cycle: int) -> None: ...
+
+    def save(self) -> TileSnapshot: ...
+
+    def restore(self, snapshot: TileSnapshot) -> None: ...
 
 
 class End(Enum):
@@ -87,13 +95,16 @@ class End(Enum):
     """Tiles wait for a barrier that cannot complete."""
     LIMIT = auto()
     """The cycle limit was reached; `Chip.run` can go on."""
+    BREAK = auto()
+    """An observer stopped its tile; `Chip.run` can go on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How a run ended: in which cycle, where tiles wait, and how others stopped, by tile.
 
-    `unloaded` are tiles that have no program. The text of an outcome tells all this.
+    `unloaded` are tiles that have no program, `broken` is the tile that an observer stopped. Tiles
+    of higher numbers may be behind it. The text of an outcome tells all this.
     """
 
     end: End
@@ -101,6 +112,7 @@ class Outcome:
     waiting: tuple[Waiting, ...]
     stopped: Mapping[int, Stopped]
     unloaded: tuple[int, ...]
+    broken: tuple[int, Stopped] | None = None
 
     def __str__(self) -> str:
         lines = []
@@ -111,6 +123,10 @@ class Outcome:
         for tile, stopped in self.stopped.items():
             causes.setdefault(str(stopped.fault), []).append(tile)
         lines += [f"  stopped: {describe_tiles(tiles)}: {why}" for why, tiles in causes.items()]
+        if self.broken:
+            tile, at = self.broken
+            where = f"worker {at.context - 1}" if at.context else "supervisor"
+            lines.append(f"  break: tile {tile}, {where} at pc {at.pc:#x}")
         if self.unloaded:
             lines.append(f"  without a program: {describe_tiles(self.unloaded)}")
         return "\n".join([f"{self.end.name.lower()} in cycle {self.cycle}", *lines])
@@ -142,8 +158,25 @@ class _Tile:
         csr: NDArray[np.uint32] = self.engine.state["supervisor"]["csr"]
         return csr
 
+    def copy(self) -> "_Tile":
+        """One that has nothing in common with this that changes, but the engine."""
+        return replace(
+            self,
+            registers=self.registers.copy(),
+            events=list(self.events),
+            participations=deepcopy(self.participations),
+        )
+
     def stops_with(self, reason: Stop) -> bool:
         return self.stopped is not None and self.stopped.reason is reason
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A chip at one point of a run, from `Chip.save`."""
+
+    memory: MemorySnapshot
+    tiles: tuple[tuple[_Tile, TileSnapshot], ...]
 
 
 class Chip:
@@ -198,13 +231,39 @@ class Chip:
         Raises `ExchangeFault` for what goes wrong between tiles; the chip cannot run on after one.
         """
         while True:
-            self._run_tiles(limit)
+            broken = self._run_tiles(limit)
+            if broken is not None:
+                return self._outcome(End.BREAK, broken[1].cycle, broken)
             if any(tile.stopped is None for tile in self._each()):
                 return self._outcome(End.LIMIT, limit)
             moved = self._exchange()
             released = self._release_single()
             if not (moved or released or self._release_all()):
                 return self._end()
+
+    def observe(self, tile: int, observer: Observer | None) -> None:
+        """Let an observer watch a tile that has a program, or nobody."""
+        self.state(tile)  # complains if there is none
+        self._tiles[tile].engine.observer = observer
+
+    def save(self) -> Snapshot:
+        """The chip as it is between two runs, without the host and the observers."""
+        tiles = tuple((tile.copy(), tile.engine.save()) for tile in self._each())
+        return Snapshot(save_memory(self.memory), tiles)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Become what a chip of this size was. A snapshot can be used again.
+
+        Raises `SnapshotError` for one of another size, or of compiled workers under way if this
+        chip's engine is the reference; after that, the chip is good for another restore only.
+        """
+        restore_memory(self.memory, snapshot.memory)
+        before, self._tiles = self._tiles, {}
+        for saved, state in snapshot.tiles:
+            known = before.get(saved.number)
+            engine = known.engine if known else self._make_tile(self.memory, saved.number)
+            engine.restore(state)
+            self._tiles[saved.number] = replace(saved.copy(), engine=engine)
 
     # -- tiles on their own -------------------------------------------------------------------
 
@@ -215,8 +274,11 @@ class Chip:
     def _each(self) -> list[_Tile]:
         return [self._tiles[number] for number in sorted(self._tiles)]
 
-    def _run_tiles(self, limit: int) -> None:
-        """Run every tile that can to a barrier, the end of its row, or a fault."""
+    def _run_tiles(self, limit: int) -> tuple[int, Stopped] | None:
+        """Run every tile that can to a barrier, the end of its row, or a fault.
+
+        Returns early, with the tile, if an observer stops one.
+        """
         for tile in self._each():
             if tile.stopped is not None:
                 continue
@@ -225,8 +287,11 @@ class Chip:
             while stopped.reason is Stop.ROW_END and tile.phase is _Phase.NONE:
                 stopped = tile.engine.run(limit)
                 self._take_events(tile)
+            if stopped.reason is Stop.BREAK:
+                return tile.number, stopped
             if stopped.reason is not Stop.LIMIT:
                 tile.stopped = stopped
+        return None
 
     def _take_events(self, tile: _Tile) -> None:
         for event in tile.engine.events:
@@ -388,7 +453,7 @@ class Chip:
         cycle = max((tile.stopped.cycle for tile in self._each() if tile.stopped), default=0)
         return self._outcome(End.STUCK if self._waiting() else End.STOPPED, cycle)
 
-    def _outcome(self, end: End, cycle: int) -> Outcome:
+    def _outcome(self, end: End, cycle: int, broken: tuple[int, Stopped] | None = None) -> Outcome:
         return Outcome(
             end,
             cycle,
@@ -399,7 +464,8 @@ class Chip:
                 if tile.stopped is not None and tile.stopped.reason is Stop.FAULT
             },
             tuple(number for number in range(self._count) if number not in self._tiles),
+            broken,
         )
 
 
-__all__ = ["Chip", "ChipError", "End", "ExchangeFault", "Outcome", "TileEngine"]
+__all__ = ["Chip", "ChipError", "End", "ExchangeFault", "Outcome", "Snapshot", "TileEngine"]

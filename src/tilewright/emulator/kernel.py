@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from tilewright.emulator.disassembly import describe_fault
 from tilewright.emulator.engines import Engine, tile_maker
 from tilewright.emulator.images import TileImage
 from tilewright.emulator.memory import TileMemory
@@ -94,7 +95,7 @@ def run_kernel(
     stopped = tile.run(cycle_limit)
     returned = stopped.reason is Stop.FAULT and stopped.context == 0 and stopped.pc == _RETURN_TRAP
     if not returned:
-        raise KernelError(_explain(stopped, symbol, cycle_limit, image))
+        raise KernelError(_explain(stopped, symbol, cycle_limit, memory, image))
     arrays = [
         None if isinstance(operand, int | np.integer) else _read(memory, operand, place)
         for operand, place in zip(operands, places, strict=True)
@@ -167,7 +168,9 @@ def _read(memory: TileMemory, operand: NDArray[Any] | Output, place: int) -> NDA
     return np.frombuffer(content, operand.dtype).reshape(operand.shape).copy()
 
 
-def _explain(stopped: Stopped, symbol: str, limit: int, image: TileImage) -> str:
+def _explain(
+    stopped: Stopped, symbol: str, limit: int, memory: TileMemory, image: TileImage
+) -> str:
     match stopped.reason:
         case Stop.LIMIT:
             return f"{symbol} is still running after {limit} cycles"
@@ -175,8 +178,8 @@ def _explain(stopped: Stopped, symbol: str, limit: int, image: TileImage) -> str
             return f"{symbol} waits at sync {stopped.zone}, but a kernel runs on one tile alone"
         case Stop.ROW_END:
             raise AssertionError("rows end only after a barrier, and no barrier was passed")
+        case Stop.BREAK:
+            raise AssertionError("nobody observes the tile of a kernel")
         case Stop.FAULT:
-            where = image.nearest_symbol(stopped.pc)
-            return f"{symbol} stopped in cycle {stopped.cycle}: {stopped.fault}" + (
-                f", in {where}" if where else ""
-            )
+            fault = describe_fault(stopped, memory, 0, image)
+            return f"{symbol} stopped in cycle {stopped.cycle}: {fault}"

@@ -40,15 +40,19 @@ class TileMemory:
     def __init__(self, tiles: int) -> None:
         # The anonymous mapping reserves the addresses; pattern pages then replace it tile by tile.
         self._mapping = mmap.mmap(-1, tiles * MEMORY_SIZE, flags=_MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        start = ctypes.addressof(ctypes.c_char.from_buffer(self._mapping))
+        whole = np.frombuffer(self._mapping, dtype=np.uint8)
+        self.bytes: NDArray[np.uint8] = whole.reshape(tiles, MEMORY_SIZE)
+        self.clear()
+
+    def clear(self) -> None:
+        """Make all memory unwritten, and free what it took up."""
+        start = int(self.bytes.ctypes.data)
         pattern = _pattern_file()
         try:
-            for tile in range(tiles):
+            for tile in range(len(self.bytes)):
                 _map_pattern(start + tile * MEMORY_SIZE, pattern)
         finally:
             os.close(pattern)
-        whole = np.frombuffer(self._mapping, dtype=np.uint8)
-        self.bytes: NDArray[np.uint8] = whole.reshape(tiles, MEMORY_SIZE)
 
     def read(self, tile: int, address: int, size: int) -> bytes:
         """`size` bytes of a tile from `address` on, which must lie in its memory."""

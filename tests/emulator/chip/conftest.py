@@ -80,6 +80,7 @@ def row(*steps: Step, length: int) -> str:
     """Text of a row that does things in events and lasts for `length`."""
     lines, elapsed = [], 0
     for event, what, *values in sorted(steps, key=lambda step: int(step[0])):
+        assert event > elapsed, f"two things in event {event}"
         if what == "send":
             items, address, control = values
             lines += _delay(event - 1 - elapsed)
@@ -94,7 +95,6 @@ def row(*steps: Step, length: int) -> str:
         if event - elapsed > _LONGEST[mnemonic]:
             lines += _delay(event - 1 - elapsed)
             elapsed = event - 1
-        assert event > elapsed, f"two things in event {event}"
         lines.append(f"{mnemonic} {event - elapsed - 1}, {selector}, {value}")
         elapsed = event
     return "\n".join([*lines, *_delay(length - elapsed)])

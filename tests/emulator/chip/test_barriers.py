@@ -137,6 +137,11 @@ def test_the_status_shows_automatic_participation(bench: "Bench") -> None:
     assert not int(chip.state(0)["supervisor"]["m"][2]) & 0b100
 
 
+def test_delays_after_a_wait_for_participations_are_no_row(bench: "Bench") -> None:
+    _, outcome = run(bench, "sans 0\n sync 1\n delay 9\n sync 2", "sync 3")
+    assert outcome.end is End.STOPPED, str(outcome)
+
+
 def test_sync_1_without_participations_does_not_wait(bench: "Bench") -> None:
     chip, _ = run(bench, f"sync 1\n {COUNT}")
     assert m1(chip, 0) == SYNC.value

@@ -9,6 +9,8 @@ import pytest
 from tilewright.emulator import faults
 from tilewright.emulator.chip import End
 from tilewright.emulator.fabric import ClashRule
+from tilewright.emulator.fabric.elements import check_elements
+from tilewright.emulator.fabric.rows import Row, Send
 from tilewright.target.csr import CSRS
 from tilewright.target.routes import Direction, directions, early_members, times
 from tilewright.target.row_events import (
@@ -171,6 +173,26 @@ def test_cursors_can_be_read(bench: "Bench") -> None:
     assert int(run.chip.state(tile)["supervisor"]["m"][3]) == NEUTRAL_MUX
 
 
+def test_words_count_down_what_is_expected(bench: "Bench") -> None:
+    """Each active tile announces one word; more is no fault in a phase between tiles."""
+    source, tile, items, slot = 0, 5, 2, 120
+    event = slot - int(times(source, tile))
+    send = (event, "send", items, SOURCE, int(directions(source, tile)))
+    rows = {
+        source: bench.row(send, length=event + 5),
+        tile: bench.row(
+            *listen(tile, source, slot, items, DESTINATION), length=row_end(tile, slot, items)
+        ),
+    }
+    run = bench.prepare(rows, 8, after={tile: "sync 0"}).go()
+    run.check_end()
+    counts = [
+        int(run.chip.state(each)["supervisor"]["csr"][CSRS["INCOMING_DCOUNT"].index])
+        for each in (source, tile)
+    ]
+    assert counts == [1, 0]
+
+
 def test_without_a_pointer_words_follow_those_before_also_across_a_gap(bench: "Bench") -> None:
     source, tile, slot = 0, 5, 120
     time, direction = int(times(source, tile)), int(directions(source, tile))
@@ -269,6 +291,25 @@ def test_controls_by_put(bench: "Bench") -> None:
     run.go().check()
 
 
+def test_registers_show_what_rows_have_set(bench: "Bench") -> None:
+    """A source that was written by `put` and ended by the row is no longer there."""
+    source, tile, slot = 0, 5, 120
+    event, direction = slot - int(times(source, tile)), int(directions(source, tile))
+    rows = {
+        source: bench.row((event, "send", 3, SOURCE, direction), length=event + 5),
+        tile: f"""
+            delay {slot - 2}
+            put $INCOMING_MUX, $m3
+            delayxpic 2, 0, {N}
+            delaypic 40, 0, {DESTINATION // 4}
+            delay 60
+        """,
+    }
+    read = "get $m1, $INCOMING_MUX"
+    run = bench.prepare(rows, 8, before=f"setzi $m3, {source}", after=read).go()
+    assert int(run.chip.state(tile)["supervisor"]["m"][1]) == N
+
+
 # -- 64 bits --------------------------------------------------------------------------------------
 
 
@@ -303,6 +344,35 @@ def test_pairs_near_and_far(bench: "Bench", source: int, first: int, items: int)
     run.go().check()
 
 
+def test_a_pair_set_by_put_is_forgotten_after_the_phase(bench: "Bench") -> None:
+    source, early, late, items, start = 0, 4, 6, 3, 150
+    assert int(early_members(source, late)) == early
+    event, direction = start - int(times(source, early)), int(directions(source, early))
+    common = [
+        (start + 51, "format", direction),
+        (start + 53, "pointer", DESTINATION),
+        (start + 51 + items, "format", 0),
+    ]
+    length = start + items + 58
+    after_put = [(items, "pair", N), *((when - start, *what) for when, *what in common)]
+    rows: dict[int, list[str]] = {
+        source: [bench.row((event, "send", items, SOURCE, direction | 4), length=event + items)],
+        source ^ 2: [bench.row(length=event + items)],
+        early: [
+            f"delay {start - 2}\n put $INCOMING_MUXPAIR, $m3\n"
+            + bench.row(*after_put, length=length - start)
+        ],
+        late: [bench.row(*common, length=length)],
+    }
+    send = bench.row((20, "send", 1, SOURCE, 1), length=30)
+    run = bench.prepare(
+        {tile: [*first, send] for tile, first in rows.items()}, 8, before=f"setzi $m3, {source}"
+    )
+    for tile in (early, late):
+        run.expect(tile, DESTINATION, run.words(source, SOURCE, 2 * items))
+    run.go().check()
+
+
 def test_a_misaligned_64_bit_source(bench: "Bench") -> None:
     rows = {0: bench.row((10, "send", 4, 0, 5), length=20), 2: bench.row(length=20)}
     base = f"setzi $m3, {SOURCE + 4}\n put $OUTGOING_BASE, $m3"
@@ -323,7 +393,8 @@ def relay(bench: "Bench", items: int, send_event: int, resent: int) -> "Run":
     rows = {
         0: bench.row((event, "send", items, SOURCE, int(directions(0, RELAY))), length=300),
         RELAY: bench.row(
-            *listen(RELAY, 0, FIRST_SLOT, items, DESTINATION),
+            *listen(RELAY, 0, FIRST_SLOT, items, DESTINATION)[:2],
+            (FIRST_SLOT + 30, "pointer", DESTINATION),
             (send_event, "send", resent, DESTINATION, int(directions(RELAY, LAST))),
             length=500,
         ),
@@ -466,6 +537,15 @@ def test_the_element_of_the_row_cannot_be_written(bench: "Bench") -> None:
     assert int(supervisor["csr"][CSRS["CTXT_STS"].index]) >> 27 & 0b111 == 2
 
 
+@pytest.mark.parametrize(("pc", "clashes"), [(0x4FFBC, False), (0x4FFC0, True), (0x50000, True)])
+def test_what_is_fetched_ahead_counts_as_code(pc: int, clashes: bool) -> None:
+    """The supervisor fetches up to 64 bytes past its instruction."""
+    found: list[faults.ExchangeFault] = []
+    row = Row(4, sends=[Send(4, 10, 1, 0x50000, 4, 1, pc)], code=[pc])
+    check_elements(row, [], ClashRule.CYCLE, found)
+    assert [type(fault) for fault in found] == [faults.SendConflictFault] * clashes
+
+
 # -- rows that are wrong in themselves ------------------------------------------------------------
 
 
@@ -533,6 +613,19 @@ def test_tiles_are_neutral_when_a_phase_starts(bench: "Bench", name: str, value:
         {4: send, 5: "delay 5"}, 8, before={5: f"setzi $m3, {value}\n put ${name}, $m3"}
     )
     with pytest.raises(faults.ConnectedAtStartFault, match=f"tile 5: .*{name} is "):
+        run.chip.run()
+
+
+def test_no_source_is_selected_before_the_first_event(bench: "Bench") -> None:
+    row = """
+        put $INCOMING_MUX, $m3
+        delay 20
+        put $INCOMING_MUX, $m4
+        delay 99
+    """
+    values = f"setzi $m3, 0\n setzi $m4, {N}"
+    run = bench.prepare({4: row}, 8, before=values)
+    with pytest.raises(faults.ConnectedAtStartFault, match="tile 4, event 0"):
         run.chip.run()
 
 

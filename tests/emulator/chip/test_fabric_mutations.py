@@ -300,6 +300,13 @@ SWAPPED: dict[tuple[int, str], Any] = {
     (LATE, "pair"): (M2 + 1, "pair", S ^ 2),
     (LATE, "pair neutral"): (M2 + 1 + ITEMS, "pair", N),
 }
+NO_GAP: dict[tuple[int, str], Any] = {
+    (EARLY, "pair neutral"): None,
+    (EARLY, "after"): -1,
+    (EARLY, "after neutral"): -1,
+    (X, "after"): -1,
+    (LATE, "own neutral"): (M2 + 1 + ITEMS, "source", N),
+}
 WEST_FORMAT = 3 - int(directions(S, EARLY))
 PAIR_FAULTS: dict[str, tuple[dict[tuple[int, str], Any], type[ExchangeFault]]] = {
     "send early": ({(S, "send"): -1}, faults.SilentBusFault),
@@ -312,6 +319,7 @@ PAIR_FAULTS: dict[str, tuple[dict[tuple[int, str], Any], type[ExchangeFault]]] =
     "pair neutral dropped on the way": ({(EARLY, "pair neutral"): None}, faults.SilentBusFault),
     "the later member writes": (SWAPPED, faults.PairingFault),
     "both members write": ({(LATE, "own"): (M2 + 1, "source", S ^ 2)}, faults.PairedMuxClashFault),
+    "no gap after the later slot": (NO_GAP, faults.ReceiveOverlapFault),
     "not as a pair": (
         {(EARLY, "pair"): (M2, "source", S)},
         faults.ReceiveConfigurationFault,
@@ -416,6 +424,30 @@ def test_the_lender_needs_a_row_as_long_as_the_senders(bench: "Bench") -> None:
     made = run(bench, pair_chain(), PAIR_LENGTHS | {LENDER: needed - 1}, PAIR_TILES)
     with pytest.raises(faults.LentLaneFault, match=f"tile {LENDER}, event {needed - 1}"):
         made.chip.run()
+
+
+def test_the_lenders_row_starts_with_the_others(bench: "Bench") -> None:
+    rows = {
+        tile: bench.row(*(step for step in of_tile.values() if step), length=PAIR_LENGTH)
+        for tile, of_tile in pair_chain().items()
+    }
+    rows[LENDER] = "add $m0, $m0, 1\n" + rows[LENDER]
+    made = bench.prepare(rows, PAIR_TILES)
+    with pytest.raises(faults.RowOriginFault, match=f"tile {LENDER}, event 1"):
+        made.chip.run()
+
+
+@pytest.mark.parametrize("tile", [LENDER, LATE])
+def test_all_tiles_of_both_pairs_need_rows(bench: "Bench", tile: int) -> None:
+    steps = pair_chain()
+    del steps[tile]
+    made = run(bench, steps, PAIR_LENGTHS, PAIR_TILES)
+    with pytest.raises(ExchangeFault) as raised:
+        made.chip.run()
+    kind = faults.LentLaneFault if tile == LENDER else faults.ShortRowFault
+    assert (kind, tile) in {
+        (type(fault), fault.tile) for fault in (raised.value, *raised.value.others)
+    }
 
 
 @pytest.mark.parametrize("tile", [EARLY, LATE])

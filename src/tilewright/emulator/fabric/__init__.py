@@ -3,6 +3,7 @@
 - `phase`: `run_phase`, one exchange between tiles from barrier to the end of its rows
 - `rows`: what a tile sends and which controls it sets, event by event
 - `listening`: who listens to whom, slot by slot; `arrivals`: the items that reach each receiver
+- `delays`: from an item's address to memory
 - `delivery`: the addresses and formats that items meet; `movement`: the words themselves
 - `elements`: accesses to one memory element that get into each other's way
 

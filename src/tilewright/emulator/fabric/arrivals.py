@@ -74,7 +74,11 @@ def arrivals(
 
 class _Sampler:
     def __init__(self, rows: Mapping[int, Row], faults: list[ExchangeFault]) -> None:
-        self._rows = rows
+        self._timelines = {
+            tile: (row.sends, [send.event for send in row.sends], [send.end for send in row.sends])
+            for tile, row in rows.items()
+            if row.sends
+        }
         self._faults = faults
         self._found: dict[int, list[Arrival]] = defaultdict(list)
         self._pairs: dict[tuple[int, int, int], _Pair] = {}
@@ -134,12 +138,10 @@ class _Sampler:
                 yield send
 
     def _sends(self, tile: int, start: int, end: int) -> Iterable[Send]:
-        if tile not in self._rows:
+        if tile not in self._timelines:
             return []
-        sends = self._rows[tile].sends
-        low = bisect_right(sends, start, key=lambda send: send.end)
-        high = bisect_left(sends, end, key=lambda send: send.event)
-        return sends[low:high]
+        sends, firsts, ends = self._timelines[tile]
+        return sends[bisect_right(ends, start) : bisect_left(firsts, end)]
 
     def _pair(self, receiver: int, send: Send) -> _Pair:
         key = (receiver & ~PARTNER_BIT, send.tile, send.event)

@@ -4,6 +4,7 @@ from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
 from tilewright.emulator.fabric.arrivals import Arrival
+from tilewright.emulator.fabric.delays import TO_ROW_END
 from tilewright.emulator.fabric.rows import PAIR_SIZE, WORD_SIZE, Control, Row, Send
 from tilewright.emulator.faults import (
     ConnectedAtEndFault,
@@ -15,7 +16,7 @@ from tilewright.emulator.faults import (
     ShortRowFault,
 )
 from tilewright.target.geometry import MEMORY_BASE, MEMORY_END
-from tilewright.target.row_events import FORMAT_BEFORE_POINTER, pointer_delays, row_end_delays
+from tilewright.target.row_events import FORMAT_BEFORE_POINTER
 
 
 class Delivery(NamedTuple):
@@ -134,8 +135,7 @@ def _check_end(row: Row, arrived: list[Arrival], faults: list[ExchangeFault]) ->
     points = [each.point + each.items - 1 for each in arrived if each.send is not None]
     if not points:
         return
-    tail = int(row_end_delays(row.tile) - pointer_delays(row.tile)) + 1
-    needed = max(points) + tail
+    needed = max(points) + TO_ROW_END
     if row.length < needed:
         cause = (
             f"the row ends after {row.length} events, but its last word is in memory only "

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from enum import Enum, auto
 from typing import NamedTuple
 
+from tilewright.emulator.fabric.delays import TO_CLASH, TO_ROW_END
 from tilewright.emulator.fabric.delivery import Delivery
 from tilewright.emulator.fabric.rows import Row, Send
 from tilewright.emulator.faults import (
@@ -13,7 +14,6 @@ from tilewright.emulator.faults import (
     SendConflictFault,
 )
 from tilewright.target.geometry import ELEMENT_SIZE, REGION1_BASE, SUPERVISOR_FETCH_AHEAD
-from tilewright.target.row_events import clash_delays, pointer_delays, row_end_delays
 
 _PAIR_OF_ELEMENTS = 2 * ELEMENT_SIZE
 
@@ -84,13 +84,11 @@ def _send_uses(send: Send, rule: ClashRule) -> Iterator[_Use]:
 
 
 def _receive_uses(delivery: Delivery, rule: ClashRule) -> Iterator[_Use]:
-    tile = delivery.receiver
     if rule is ClashRule.WINDOW:
-        # From the pointer to the end of the row that the words need.
-        start, after = 0, int(row_end_delays(tile) - pointer_delays(tile))
+        # From the pointer to the end of the row that the words need, exclusive.
+        start, after = 0, TO_ROW_END - 1
     else:
-        start = int(clash_delays(tile) - pointer_delays(tile))
-        after = start
+        start, after = TO_CLASH, TO_CLASH
     for element, first, end in _by_element(delivery.address, delivery.items, delivery.size):
         point = delivery.point
         yield _Use(element, point + first + start, point + end + after, delivery.pc)

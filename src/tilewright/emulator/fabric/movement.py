@@ -12,12 +12,12 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewright.emulator.fabric.delays import TO_VISIBLE
 from tilewright.emulator.fabric.delivery import Delivery
 from tilewright.emulator.fabric.rows import WORD_SIZE, Send
 from tilewright.emulator.faults import ExchangeFault, SendAddressFault, UnsettledReadFault
 from tilewright.emulator.memory import TileMemory
 from tilewright.target.geometry import MEMORY_BASE, MEMORY_END
-from tilewright.target.row_events import pointer_delays, visible_delays
 
 _Words: TypeAlias = NDArray[np.uint32]
 _Indices: TypeAlias = NDArray[np.int64]
@@ -80,17 +80,19 @@ def _relays(
 ) -> dict[Send, list[_Relay]]:
     """For each send that reads what the same phase brings: of which deliveries, oldest first."""
     found: dict[Send, list[_Relay]] = defaultdict(list)
-    ranges = {
-        tile: np.array([(each.address, each.end) for each in of_tile])
+    written = {
+        tile: np.array([(each.address, each.end) for each in of_tile]).T
         for tile, of_tile in deliveries.items()
         if of_tile
     }
+    bounds = {tile: (int(low.min()), int(high.max())) for tile, (low, high) in written.items()}
     for send in sends:
-        if send.tile not in ranges:
+        start, end = send.address, send.address + send.items * send.size
+        low, high = bounds.get(send.tile, (0, 0))
+        if start >= high or end <= low:
             continue
-        starts, ends = ranges[send.tile].T
-        end = send.address + send.items * send.size
-        for place in np.flatnonzero((starts < end) & (ends > send.address)).tolist():
+        starts, ends = written[send.tile]
+        for place in np.flatnonzero((starts < end) & (ends > start)).tolist():
             relay = _relay(send, deliveries[send.tile][place], faults)
             if relay.sent.size:
                 found[send].append(relay)
@@ -104,14 +106,13 @@ def _relay(send: Send, delivery: Delivery, faults: list[ExchangeFault]) -> _Rela
     sent, delivered = addresses - send.address, addresses - delivery.address
     read = send.event + sent // send.size
     point = delivery.point + delivered // delivery.size
-    settling = int(visible_delays(send.tile) - pointer_delays(send.tile))
-    is_new = read >= point + settling
+    is_new = read >= point + TO_VISIBLE
     unsettled = np.flatnonzero((read >= point) & ~is_new)
     if unsettled.size:
         first = int(unsettled[0])
         cause = (
             f"sends the word at {addresses[first]:#x} while it arrives; it can be read from "
-            f"event {point[first] + settling} on"
+            f"event {point[first] + TO_VISIBLE} on"
         )
         faults.append(UnsettledReadFault(cause, tile=send.tile, event=int(read[first]), pc=send.pc))
     return _Relay(delivery, delivered[is_new] // WORD_SIZE, sent[is_new] // WORD_SIZE)

@@ -4,7 +4,9 @@
 
 - `translate`: from code to a function; `machine`: the abstract machine that emits an instruction
 - `frame`, `registers`, `effects`, `access`: where state lives, and how it is read and written
-- `halves`, `singles`, `quarters`, `functions`, `dots`, `sums`: floating point
+- `floats`, `halves`, `singles`, `quarters`, `ordered`, `functions`, `tables`, `rounded`: floating
+  point; usual operands take a short way, and what raises flags takes a complete one
+- `dots`, `weighted`, `weights`, `units`, `sums`: accumulators, AMP and SLIC
 - `compiler`, `cache`, `support`: machine code, on disk, and what it uses from outside
 - `workers`: the driver
 """

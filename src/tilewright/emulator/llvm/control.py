@@ -5,7 +5,6 @@ code that writes these registers ends its translation, and the next one is for t
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from tilewright.target.csr import FIELDS
 
@@ -35,11 +34,9 @@ class FloatControl:
     scale: int = 0
 
     @classmethod
-    def of(cls, worker: Any) -> "FloatControl":
-        """From a worker's record."""
-        control = int(worker["float_control"])
-        formats = int(worker["number_format"])
-        raw_scale = int(worker["number_scale"]) & ((1 << _SCALE_BITS) - 1)
+    def of(cls, control: int, formats: int, scale: int) -> "FloatControl":
+        """From the registers' words."""
+        raw_scale = scale & ((1 << _SCALE_BITS) - 1)
         return cls(
             enabled=control & FLAG_BITS,
             rounding=control >> _SHIFT["RND"] & 7,

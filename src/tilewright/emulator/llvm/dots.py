@@ -51,11 +51,14 @@ class PendingDot:
 
 def compute(machine: LlvmMachine, dots: Sequence[PendingDot]) -> list[Emitted]:
     """The vectors of results, in order of `dots`: each covers the units of one run of them."""
-    results = []
-    for run in _runs(dots):
-        accumulators = machine.gathered([dot.accumulator for dot in run])
-        results.append(_compute_run(machine, run, accumulators))
-    return results
+    runs = _runs(dots)
+    accumulators = [machine.gathered([dot.accumulator for dot in run]) for run in runs]
+    if runs and isinstance(runs[0][0].y, WeightEntry):
+        first, units = runs[0][0], len(runs[0])
+        assert all(len(run) == units and run[0].x is first.x for run in runs), "sets are alike"
+        indices = [run[0].y.index for run in runs]
+        return weighted.sums(machine, first.kind, indices, first.x, units, accumulators)
+    return [_compute_run(machine, *each) for each in zip(runs, accumulators, strict=True)]
 
 
 def _runs(dots: Sequence[PendingDot]) -> list[list[PendingDot]]:
@@ -80,8 +83,6 @@ def _follows(run: Sequence[PendingDot], dot: PendingDot) -> bool:
 
 def _compute_run(machine: LlvmMachine, run: Sequence[PendingDot], accumulators: Emitted) -> Emitted:
     first = run[0]
-    if isinstance(first.y, WeightEntry):
-        return weighted.sums(machine, first.kind, first.y.index, first.x, len(run), accumulators)
     builder = machine.builder
     xs, ys = (gather(builder, [getattr(dot, side) for dot in run]) for side in ("x", "y"))
     make = _single_body if first.kind == "f32" else _half_body

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from llvmlite import ir
 
 from tilewright.emulator.llvm import ordered
-from tilewright.emulator.llvm.lanes import Emitted, same_type_intrinsic, vector
-from tilewright.emulator.llvm.rounded import as_single, magnitude, result_type
+from tilewright.emulator.llvm.lanes import Emitted, any_lane, packed, same_type_intrinsic, vector
+from tilewright.emulator.llvm.library import unlikely
+from tilewright.emulator.llvm.rounded import as_single, magnitude, no_flags, result_type
 
 if TYPE_CHECKING:
     from tilewright.emulator.llvm.machine import LlvmMachine
@@ -59,6 +60,12 @@ class LaneUnit:
 
     def finish(self, builder: ir.IRBuilder, rounded: Emitted, operands: list[Emitted]) -> Emitted:
         """The result structure from the host's singles."""
+        raise NotImplementedError
+
+    def quick(
+        self, builder: ir.IRBuilder, operation: Arithmetic, a: Emitted, b: Emitted
+    ) -> tuple[Emitted, Emitted]:
+        """Patterns of results, and the lanes in which they are right and raise no flags."""
         raise NotImplementedError
 
     # -- arithmetic ---------------------------------------------------------------------------
@@ -111,12 +118,26 @@ class LaneUnit:
         return self._machine.call_rounding(full_name, body, result_type(width), operands)
 
     def _arithmetic(self, name: str, operation: Arithmetic, a: Emitted, b: Emitted) -> Emitted:
-        def body(builder: ir.IRBuilder, *operands: Emitted) -> Emitted:
+        library, width = self._machine.library, a.type.width
+        complete_name = f"{self.name}.{name}.complete.{width}"
+
+        def complete(builder: ir.IRBuilder, *operands: Emitted) -> Emitted:
             patterns = [self.lanes(builder, each) for each in operands]
             one, other = (as_single(builder, each) for each in patterns)
             return self.finish(builder, operation(builder, one, other), patterns)
 
-        return self.call(name, body, a.type.width, a, b)
+        def body(builder: ir.IRBuilder, *operands: Emitted) -> Emitted:
+            pattern, ordinary = self.quick(builder, operation, *operands)
+            return unlikely(
+                builder,
+                any_lane(builder, builder.not_(ordinary)),
+                (packed(builder, pattern), no_flags()),
+                lambda: library.call(
+                    builder, complete_name, complete, result_type(width), operands, ("noinline",)
+                ),
+            )
+
+        return self.call(name, body, width, a, b)
 
     def _extreme(self, name: str, relation: str, a: Emitted, b: Emitted) -> Emitted:
         def body(builder: ir.IRBuilder, a: Emitted, b: Emitted) -> Emitted:

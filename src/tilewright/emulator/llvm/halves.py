@@ -8,7 +8,7 @@ halves are exact, because they are multiples of the least half.
 
 from llvmlite import ir
 
-from tilewright.emulator.llvm.floats import UNIFORM_BITS, LaneUnit, scaled_integers
+from tilewright.emulator.llvm.floats import UNIFORM_BITS, Arithmetic, LaneUnit, scaled_integers
 from tilewright.emulator.llvm.lanes import (
     HALF,
     HALF_WORD,
@@ -31,6 +31,7 @@ from tilewright.emulator.llvm.rounded import (
     flags_where,
     half_lanes,
     half_result,
+    is_finite,
     is_infinite,
     is_nan,
     is_signalling,
@@ -54,6 +55,14 @@ class Halves(LaneUnit):
 
     def finish(self, builder: ir.IRBuilder, rounded: Emitted, operands: list[Emitted]) -> Emitted:
         return half_result(builder, rounded, operands, self._control.nanoo)
+
+    def quick(
+        self, builder: ir.IRBuilder, operation: Arithmetic, a: Emitted, b: Emitted
+    ) -> tuple[Emitted, Emitted]:
+        """Invalid operands and overflow show as a result that is not finite."""
+        one, other = (as_single(builder, half_lanes(builder, each)) for each in (a, b))
+        pattern = half_patterns(builder, operation(builder, one, other))
+        return pattern, is_finite(builder, pattern)
 
     def classify(self, a: Emitted) -> Emitted:
         def body(builder: ir.IRBuilder, a: Emitted) -> Emitted:

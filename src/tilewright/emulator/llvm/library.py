@@ -62,17 +62,17 @@ class Library:
 def unlikely(
     builder: ir.IRBuilder,
     condition: Emitted,
-    usual: tuple[Emitted, Emitted],
+    usual: Sequence[Emitted],
     otherwise: Callable[[], Emitted],
 ) -> Emitted:
-    """The result structure of a pattern and its flags, `usual`; or, if an unlikely condition holds,
-    the structure that `otherwise` emits."""
+    """The result structure of patterns and their flags, `usual`; or, if an unlikely condition
+    holds, the structure that `otherwise` emits."""
     origin = builder.block
     with builder.if_then(condition, likely=False):
         other = otherwise()
-        parts = [builder.extract_value(other, place) for place in range(2)]
+        parts = [builder.extract_value(other, place) for place in range(len(usual))]
         other_block = builder.block
-    # Two values are merged and not one structure, which LLVM would take long to take apart.
+    # Values are merged and not the structure, which LLVM would take long to take apart.
     merged = []
     for quick, slow in zip(usual, parts, strict=True):
         phi = builder.phi(quick.type)

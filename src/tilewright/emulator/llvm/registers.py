@@ -8,7 +8,7 @@ from tilewright.emulator.llvm.lanes import (
     LONG,
     WORD,
     Emitted,
-    like,
+    gather,
     packed,
     same_type_intrinsic,
     splat,
@@ -174,16 +174,17 @@ def _rotated(builder: ir.IRBuilder, word: Emitted, places: int) -> Emitted:
     return same_type_intrinsic(builder, "fshl", word, word, LONG(places))
 
 
+# Halves of longs are lanes of vectors here, for the same reason as in `frame.pair_slot`.
+
+
 def _half(builder: ir.IRBuilder, pair: Emitted, half: int) -> Emitted:
-    return builder.trunc(builder.lshr(pair, LONG(32)) if half else pair, WORD)
+    return builder.extract_element(unpacked(builder, pair, 32), WORD(half))
 
 
 def _joined(builder: ir.IRBuilder, low: Emitted, high: Emitted) -> Emitted:
-    return builder.or_(builder.zext(low, LONG), builder.shl(builder.zext(high, LONG), LONG(32)))
+    return packed(builder, gather(builder, [low, high]))
 
 
 def _with_half(builder: ir.IRBuilder, pair: Emitted, half: int, word: Emitted) -> Emitted:
-    wide = builder.zext(word, LONG)
-    if half:
-        return builder.or_(builder.and_(pair, like(pair, 0xFFFF_FFFF)), builder.shl(wide, LONG(32)))
-    return builder.or_(builder.and_(pair, like(pair, 0xFFFF_FFFF << 32)), wide)
+    changed = builder.insert_element(unpacked(builder, pair, 32), word, WORD(half))
+    return packed(builder, changed)

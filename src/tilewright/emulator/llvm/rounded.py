@@ -99,6 +99,14 @@ def flushed(builder: ir.IRBuilder, pattern: Emitted) -> Emitted:
     return builder.select(is_normal, pattern, sign_of(builder, pattern))
 
 
+def is_ordinary(builder: ir.IRBuilder, pattern: Emitted) -> Emitted:
+    """Of singles: normal numbers and zeros."""
+    size = builder.and_(pattern, like(pattern, F32.sign_bit - 1))
+    below = builder.sub(size, like(pattern, 1))
+    not_subnormal = builder.icmp_unsigned(">=", below, like(pattern, F32.smallest_normal - 1))
+    return builder.and_(not_subnormal, is_finite(builder, pattern))
+
+
 def any_of(builder: ir.IRBuilder, conditions: Sequence[Emitted]) -> Emitted:
     return reduce(builder.or_, conditions)
 

@@ -6,7 +6,7 @@ if IEEE rounding leaves it subnormal, which a host that flushes judges different
 
 from llvmlite import ir
 
-from tilewright.emulator.llvm.floats import UNIFORM_BITS, LaneUnit, scaled_integers
+from tilewright.emulator.llvm.floats import UNIFORM_BITS, Arithmetic, LaneUnit, scaled_integers
 from tilewright.emulator.llvm.functions import unary_result
 from tilewright.emulator.llvm.halves import half_patterns
 from tilewright.emulator.llvm.lanes import (
@@ -27,6 +27,7 @@ from tilewright.emulator.llvm.lanes import (
 from tilewright.emulator.llvm.library import unlikely
 from tilewright.emulator.llvm.ordered import classified
 from tilewright.emulator.llvm.rounded import (
+    all_of,
     any_of,
     as_single,
     flags_where,
@@ -34,6 +35,7 @@ from tilewright.emulator.llvm.rounded import (
     half_result,
     is_finite,
     is_nan,
+    is_ordinary,
     is_signalling,
     is_zero,
     magnitude,
@@ -65,6 +67,17 @@ class Singles(LaneUnit):
 
     def finish(self, builder: ir.IRBuilder, rounded: Emitted, operands: list[Emitted]) -> Emitted:
         return single_result(builder, rounded, operands)
+
+    def quick(
+        self, builder: ir.IRBuilder, operation: Arithmetic, a: Emitted, b: Emitted
+    ) -> tuple[Emitted, Emitted]:
+        """Of normal numbers and zeros. What is too small for a single is the zero of its sign."""
+        one, other = (unpacked(builder, each, 32) for each in (a, b))
+        rounded = operation(builder, as_single(builder, one), as_single(builder, other))
+        pattern = builder.bitcast(rounded, one.type)
+        return pattern, all_of(
+            builder, [is_ordinary(builder, each) for each in (one, other, pattern)]
+        )
 
     def classify(self, a: Emitted) -> Emitted:
         """Of the pattern as it is, not flushed."""

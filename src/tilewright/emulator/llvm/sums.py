@@ -30,6 +30,7 @@ from tilewright.emulator.llvm.rounded import (
     is_finite,
     is_infinite,
     is_nan,
+    is_ordinary,
     is_signalling,
     sign_of,
 )
@@ -87,16 +88,8 @@ def plain_sums(builder: ir.IRBuilder, accumulator: Emitted, products: Sequence[E
     exact = [builder.fcmp_ordered("==", each, like_zero(each)) for each in (*errors, error)]
     single = builder.fptrunc(high, vector(SINGLE, units))
     pattern = builder.bitcast(single, accumulator.type)
-    ordinary = [_is_ordinary(builder, each) for each in (accumulator, pattern)]
+    ordinary = [is_ordinary(builder, each) for each in (accumulator, pattern)]
     return pattern, reduce(builder.and_, [*exact, *ordinary])
-
-
-def _is_ordinary(builder: ir.IRBuilder, pattern: Emitted) -> Emitted:
-    """A normal number or zero."""
-    size = builder.and_(pattern, like(pattern, F32.sign_bit - 1))
-    below = builder.sub(size, like(pattern, 1))
-    not_subnormal = builder.icmp_unsigned(">=", below, like(pattern, F32.smallest_normal - 1))
-    return builder.and_(not_subnormal, is_finite(builder, pattern))
 
 
 def like_zero(value: Emitted) -> Emitted:
@@ -195,7 +188,7 @@ def plain_single_products(
     operands = [builder.bitcast(each, kind) for each in (x, y, accumulator)]
     fused = same_type_intrinsic(builder, "fma", *operands)
     pattern = builder.bitcast(fused, accumulator.type)
-    ordinary = [_is_ordinary(builder, each) for each in (accumulator, x, y, pattern)]
+    ordinary = [is_ordinary(builder, each) for each in (accumulator, x, y, pattern)]
     return pattern, reduce(builder.and_, ordinary)
 
 

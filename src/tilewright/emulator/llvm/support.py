@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.emulator.llvm.tables import FLAGS_SHIFT
-from tilewright.emulator.reference.floats import quarter_class
 from tilewright.target import formats
-from tilewright.target.formats import F16, QUARTER_FORMATS, Flags, Result
+from tilewright.target.formats import F16, QUARTER_FORMATS, Flags, Result, classify_quarter
 from tilewright.target.formats.exact import Number
 
 _MARGIN = 2.0**-45
@@ -137,7 +136,7 @@ def _quarter_table(function: str, format_bit: int, scale: int = 0) -> NDArray[An
         case "value":
             return np.array([_value(format, code) for code in range(_QUARTERS)], np.float64)
         case "class":
-            codes = [int(quarter_class(code, format)) for code in range(_QUARTERS)]
+            codes = [int(classify_quarter(format, code)) for code in range(_QUARTERS)]
             return np.array(codes, np.uint32)
         case "to_f16":
             results = [

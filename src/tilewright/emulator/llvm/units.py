@@ -25,15 +25,17 @@ from tilewright.emulator.llvm.rounded import (
 from tilewright.emulator.llvm.sums import exact_sums
 
 
-def sums_type(units: int) -> Any:
-    """Patterns of singles by unit, and flags."""
-    return ir.LiteralStructType([vector(WORD, units), WORD])
+def sums_type(units: int, sets: int = 1) -> Any:
+    """Patterns of singles by unit, for each set, and flags."""
+    return ir.LiteralStructType([*[vector(WORD, units)] * sets, WORD])
 
 
-def sums_result(builder: ir.IRBuilder, patterns: Emitted, flags: Emitted) -> Emitted:
+def sums_result(builder: ir.IRBuilder, *parts: Emitted) -> Emitted:
     """The structure of `sums_type`."""
-    empty = ir.Constant(sums_type(patterns.type.count), ir.Undefined)
-    return builder.insert_value(builder.insert_value(empty, patterns, 0), flags, 1)
+    whole = ir.Constant(ir.LiteralStructType([part.type for part in parts]), ir.Undefined)
+    for place, part in enumerate(parts):
+        whole = builder.insert_value(whole, part, place)
+    return whole
 
 
 def half_columns(builder: ir.IRBuilder, units: Emitted) -> list[Emitted]:

@@ -29,6 +29,7 @@ from tilewright.target import timing
 from tilewright.target.geometry import MEMORY_BASE, MEMORY_END
 
 UNLIMITED = (1 << 64) - 1
+_CONTROL_FIELDS = ("float_control", "number_format", "number_scale")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class LlvmWorkers:
         self._compiler = Compiler(self._host)
         self._cache = default_cache() if cache is None else cache
         self._lock = threading.Lock()
-        self._code: dict[tuple[int, FloatControl], list[_Code]] = {}
+        self._code: dict[tuple[int, ...], tuple[_Code, ...]] = {}
 
     def run_worker(
         self,
@@ -85,6 +86,8 @@ class LlvmWorkers:
         `tile_state` is a record of `tilewright.emulator.state.TILE`. The first instruction issues
         in `start_cycle`. The limit is looked at where code branches back, so it may be exceeded by
         what lies between two such places. A fault changes nothing but ETYPE and sticky flags.
+
+        A worker's stores to code that it runs are seen by the next run, not by this one.
         """
         record = tile_state["workers"][worker]
         run = _Run(tile_state, memory, tile_number, worker, start_cycle, step_limit)
@@ -106,7 +109,7 @@ class LlvmWorkers:
         except TileFault as fault:
             record["exception"] = fault.number
             return WorkerResult(run.steps, fault=type(fault))
-        code = self._find(pc, FloatControl.of(record), run.words)
+        code = self._find((pc, *(int(record[name]) for name in _CONTROL_FIELDS)), run.words)
         reason = code.loaded.run(
             run.state_address,
             run.memory_address,
@@ -129,18 +132,16 @@ class LlvmWorkers:
 
     # -- translations -------------------------------------------------------------------------
 
-    def _find(self, pc: int, control: FloatControl, words: NDArray[np.uint32]) -> _Code:
-        """The code at an address that was made from what memory holds there now."""
-        known = self._code.setdefault((pc, control), [])
-        for code in known:
-            if np.array_equal(words[code.places], code.words):
-                return code
+    def _find(self, key: tuple[int, ...], words: NDArray[np.uint32]) -> _Code:
+        """The code for an address and control registers, made from what memory holds there now."""
+        code = _matching(self._code.get(key, ()), words)
+        if code is not None:
+            return code
         with self._lock:
-            for code in known:
-                if np.array_equal(words[code.places], code.words):
-                    return code
-            code = self._load(self._compiled(pc, control, words))
-            known.append(code)
+            code = _matching(self._code.get(key, ()), words)
+            if code is None:
+                code = self._load(self._compiled(key[0], FloatControl.of(*key[1:]), words))
+                self._code[key] = (*self._code.get(key, ()), code)
             return code
 
     def _compiled(self, pc: int, control: FloatControl, words: NDArray[np.uint32]) -> CompiledCode:
@@ -168,6 +169,13 @@ class LlvmWorkers:
             support,
             int(support.ctypes.data),
         )
+
+
+def _matching(known: tuple[_Code, ...], words: NDArray[np.uint32]) -> _Code | None:
+    for code in known:
+        if (words[code.places] == code.words).all():
+            return code
+    return None
 
 
 def _faults() -> dict[int, type[TileFault]]:

@@ -19,13 +19,14 @@ class Launch:
 class Effects:
     """Writes that land together when nothing has faulted.
 
-    `registers` holds (file, number, word). `divides_special`: a division had an operand that makes
-    it short. `jump` is the next instruction's address if it is not the one that follows. `repeat`
-    is (count, first, end). `events` are those of synchronisation and exchange, in order: a name and
-    its arguments.
+    `registers` holds (file, number, word), `loads` (address, size). `divides_special`: a division
+    had an operand that makes it short. `jump` is the next instruction's address if that is not the
+    one that follows. `repeat` is (count, first, end). `events` are those of synchronisation and
+    exchange, in order: a name and its arguments.
     """
 
     registers: list[tuple[str, int, int]] = field(default_factory=list)
+    loads: list[tuple[int, int]] = field(default_factory=list)
     stores: list[tuple[int, bytes]] = field(default_factory=list)
     csrs: list[tuple[bool, int, int]] = field(default_factory=list)
     accumulators: list[tuple[int, int]] = field(default_factory=list)

@@ -16,14 +16,13 @@ from tilewright.target.formats import (
     F32,
     QUARTER_FORMATS,
     Flags,
-    NumberClass,
     QuarterFormat,
     Result,
     Rounding,
+    classify_quarter,
     f16,
     f32,
 )
-from tilewright.target.formats.quarter import QUARTER_NAN, QUARTER_SIGN
 
 _SHIFT = {field.name: field.shift for field in FIELDS if field.register == "FP_CTL"}
 _RANDOM_LANE = 16
@@ -252,7 +251,7 @@ class Quarters(_Lanes):
 
     def classify(self, a: Bits) -> Bits:
         format = self._quarter_format(1)
-        return self._map(lambda code: Result(quarter_class(code, format), Flags.NONE), a)
+        return self._map(lambda code: Result(classify_quarter(format, code), Flags.NONE), a)
 
     def dot(self, accumulator: Bits, x: Bits, weights: Bits) -> Bits:
         both = (self._quarter_format(1), self._quarter_format(0))
@@ -265,17 +264,6 @@ def _direction(mode: int) -> Rounding:
         return Rounding(mode)
     except ValueError:
         raise OperandFault(f"there is no rounding direction {mode}") from None
-
-
-def quarter_class(code: int, format: QuarterFormat) -> NumberClass:
-    if code == QUARTER_NAN:
-        return NumberClass.QUIET_NAN
-    if code == 0:
-        return NumberClass.POSITIVE_ZERO
-    is_negative = code & QUARTER_SIGN
-    if (code & ~QUARTER_SIGN) >> format.fraction_bits:
-        return NumberClass.NEGATIVE_NORMAL if is_negative else NumberClass.POSITIVE_NORMAL
-    return NumberClass.NEGATIVE_SUBNORMAL if is_negative else NumberClass.POSITIVE_SUBNORMAL
 
 
 def _is_special(pattern: int) -> bool:

@@ -93,6 +93,7 @@ class ReferenceMachine(IntegerOperations):
 
     def load(self, address: Bits, width: int) -> Bits:
         check_data_address(address.number, width // 8)
+        self._effects.loads.append((address.number, width // 8))
         content = self._memory.read(self._tile_number, address.number, width // 8)
         return Bits(int.from_bytes(content, "little"), width)
 

@@ -5,17 +5,23 @@ worker issues once in its slot; the supervisor issues in the first free slot in 
 are ready. The figures are those of `tilewright.target.timing`.
 """
 
+from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
+
+import numpy as np
 
 from tilewright.emulator.faults import OperandFault, TileFault
 from tilewright.emulator.memory import TileMemory
 from tilewright.emulator.reference.effects import Launch
 from tilewright.emulator.reference.engine import Context, Issued
 from tilewright.emulator.reference.fetch import Decoded, check_code_address
+from tilewright.emulator.reference.observing import Issue, Observer
 from tilewright.emulator.reference.registers import SupervisorRegisters, WorkerRegisters
-from tilewright.emulator.state import new_tile
+from tilewright.emulator.snapshots import SnapshotError
+from tilewright.emulator.state import TILE, new_tile
 from tilewright.isa import Kind
 from tilewright.target import timing
 from tilewright.target.csr import CSRS
@@ -48,13 +54,16 @@ class Stop(Enum):
     """A context raised an exception."""
     LIMIT = auto()
     """The cycle limit was reached."""
+    BREAK = auto()
+    """The observer of the tile stopped it; it can run on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
     """How a run ended. `context` is 0 for the supervisor, 1 to 6 for workers.
 
-    `pc` is the address of the instruction at which it ended: the `sync`, or the one that faulted.
+    `pc` is the address of the instruction at which it ended: the `sync`, the one that faulted, or
+    the one before or after which an observer stopped it.
     """
 
     reason: Stop
@@ -90,14 +99,35 @@ class _Schedule:
     waits_for_workers: bool = False
     synced_at: int = 0
     last_exit: int = -SLOTS
+    held: Issue | None = None
+    """Where an observer stopped the tile; it will go past without asking again."""
+
+
+@dataclass(frozen=True, slots=True)
+class TileSnapshot:
+    """A tile at a point between two issues, without its memory.
+
+    `ahead` tells how workers will end that compiled code has run ahead of time.
+    """
+
+    state: bytes
+    events: tuple[TimedEvent, ...]
+    schedule: _Schedule
+    awaits_row: bool
+    row_is_open: bool
+    ahead: Mapping[int, Any] = field(default_factory=dict)
 
 
 class ReferenceTile:
-    """A tile with its memory; `state` is laid out as `tilewright.emulator.state.TILE`."""
+    """A tile with its memory; `state` is laid out as `tilewright.emulator.state.TILE`.
+
+    `observer` watches all issues, if there is one.
+    """
 
     def __init__(self, memory: TileMemory, tile_number: int = 0) -> None:
         self.state = new_tile()
         self.events: list[TimedEvent] = []
+        self.observer: Observer | None = None
         self._memory = memory
         self._supervisor = Context(
             SupervisorRegisters(self.state, tile_number), self.state, memory, tile_number
@@ -117,7 +147,7 @@ class ReferenceTile:
 
     def run(self, limit: int) -> Stopped:
         """Run until the supervisor reaches a barrier or has run the row of exchange code after
-        one, a context faults, or cycle `limit`."""
+        one, a context faults, the observer stops it, or cycle `limit`."""
         while True:
             cycle, worker = self._next_issue()
             if cycle is None or cycle >= limit:
@@ -128,15 +158,26 @@ class ReferenceTile:
                 self._row_is_open = False
                 return Stopped(Stop.ROW_END, cycle, pc=context.pc)
             pc = context.pc
+            number = 0 if worker is None else worker + 1
+            if self.observer is not None and self._holds(Issue(cycle, number, pc)):
+                return Stopped(Stop.BREAK, cycle, number, pc)
             try:
+                barrier = None
                 if worker is not None:
-                    self._advance_worker(worker, cycle, limit)
-                    continue
-                barrier = self._after_supervisor(context.issue(), cycle, pc)
+                    issued = self._advance_worker(worker, cycle, limit)
+                else:
+                    issued = context.issue()
+                    barrier = self._after_supervisor(issued, cycle, pc)
+                breaks = (
+                    self.observer is not None
+                    and issued is not None
+                    and self.observer.after(Issue(cycle, number, pc), issued, context.registers)
+                )
                 if barrier is not None:
                     return Stopped(Stop.SYNC, cycle, pc=pc, zone=barrier)
+                if breaks:
+                    return Stopped(Stop.BREAK, cycle, number, pc)
             except TileFault as fault:
-                number = 0 if worker is None else worker + 1
                 where = "supervisor" if worker is None else f"worker {worker}"
                 place = f"{where} at pc {pc:#x}"
                 return Stopped(Stop.FAULT, cycle, number, pc, fault.at(place))
@@ -148,6 +189,30 @@ class ReferenceTile:
         """
         self._schedule.supervisor = cycle
         self._awaits_row, self._row_is_open = True, False
+
+    def save(self) -> TileSnapshot:
+        """Everything but memory and the observer."""
+        return TileSnapshot(
+            self.state.tobytes(),
+            tuple(self.events),
+            deepcopy(self._schedule),
+            self._awaits_row,
+            self._row_is_open,
+        )
+
+    def restore(self, snapshot: TileSnapshot) -> None:
+        """Go back to where a tile was. Its memory must be put back, too.
+
+        Raises `SnapshotError` for workers that only compiled code can go on with.
+        """
+        if snapshot.ahead:
+            raise SnapshotError("a snapshot of compiled workers; the reference engine has none")
+        saved = np.frombuffer(snapshot.state, TILE)[0]
+        for name in TILE.fields or ():
+            self.state[name] = saved[name]  # in place: contexts have views of it
+        self.events[:] = snapshot.events
+        self._schedule = deepcopy(snapshot.schedule)
+        self._awaits_row, self._row_is_open = snapshot.awaits_row, snapshot.row_is_open
 
     # -- who issues next ----------------------------------------------------------------------
 
@@ -195,20 +260,29 @@ class ReferenceTile:
             cycle += 1
         return cycle
 
+    def _holds(self, issue: Issue) -> bool:
+        """Whether the observer stops the tile before an issue, at which it has not done so yet."""
+        assert self.observer is not None
+        if issue == self._schedule.held or not self.observer.before(issue):
+            return False
+        self._schedule.held = issue
+        return True
+
     # -- what follows from an issue -----------------------------------------------------------
 
-    def _advance_worker(self, worker: int, cycle: int, limit: int) -> None:
+    def _advance_worker(self, worker: int, cycle: int, limit: int) -> Issued | None:
         """Let a worker issue its next instruction, in `cycle`. Raises `TileFault`."""
         issued = self._workers[worker].issue()
         if issued.effects.exit_status is not None:
             self._end_worker(worker, issued.effects.exit_status, cycle)
-            return
+            return issued
         special = issued.effects.divides_special
         steps = [
             timing.worker_steps(member.form.mnemonic, special_operand=special)
             for member in issued.fetched.members
         ]
         self._schedule.workers[worker] = cycle + timing.worker_cycles(max(steps))
+        return issued
 
     def _end_worker(self, worker: int, status: bool, cycle: int) -> None:
         """Local consensus is the conjunction of the statuses since it was set (assumed, `lc`)."""

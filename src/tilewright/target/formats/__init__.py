@@ -10,7 +10,7 @@ leave open is ASSUMED in one named place (docs/fidelity.md).
 
 from tilewright.target.formats import f16, f32
 from tilewright.target.formats.binary import F16, F32, BinaryFormat
-from tilewright.target.formats.classes import NumberClass
+from tilewright.target.formats.classes import NumberClass, classify_quarter
 from tilewright.target.formats.conversion import f8_to_f16, f16_to_f8, f16_to_f32, f32_to_f16
 from tilewright.target.formats.quarter import F143, F152, QUARTER_FORMATS, QuarterFormat
 from tilewright.target.formats.rounding import Rounding
@@ -42,6 +42,7 @@ __all__ = [  # noqa: RUF022 - grouped
     "Flags",
     "Rounding",
     "NumberClass",
+    "classify_quarter",
     # arithmetic: modules of operations
     "f16",
     "f32",

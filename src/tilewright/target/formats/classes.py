@@ -3,6 +3,7 @@
 from enum import IntEnum
 
 from tilewright.target.formats.binary import BinaryFormat
+from tilewright.target.formats.quarter import QUARTER_NAN, QUARTER_SIGN, QuarterFormat
 
 
 class NumberClass(IntEnum):
@@ -38,3 +39,15 @@ def classify(format: BinaryFormat, bits: int) -> NumberClass:
     if magnitude < format.smallest_normal:
         return NumberClass.POSITIVE_SUBNORMAL if positive else NumberClass.NEGATIVE_SUBNORMAL
     return NumberClass.POSITIVE_NORMAL if positive else NumberClass.NEGATIVE_NORMAL
+
+
+def classify_quarter(format: QuarterFormat, code: int) -> NumberClass:
+    """The class of a code of a quarter format, which has a single zero and a single NaN."""
+    if code == QUARTER_NAN:
+        return NumberClass.QUIET_NAN
+    if code == 0:
+        return NumberClass.POSITIVE_ZERO
+    is_positive = not code & QUARTER_SIGN
+    if (code & ~QUARTER_SIGN) >> format.fraction_bits:
+        return NumberClass.POSITIVE_NORMAL if is_positive else NumberClass.NEGATIVE_NORMAL
+    return NumberClass.POSITIVE_SUBNORMAL if is_positive else NumberClass.NEGATIVE_SUBNORMAL
