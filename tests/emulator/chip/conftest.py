@@ -153,6 +153,7 @@ class Run:
         """Every tile has reached its end."""
         assert self.outcome is not None
         assert self.outcome.end is End.STOPPED, str(self.outcome)
+        assert len(self.outcome.stopped) == len(self.chip.memory.bytes), str(self.outcome)
 
     def check_memory(self) -> None:
         memory = self.chip.memory.bytes

@@ -140,6 +140,7 @@ def test_the_status_shows_automatic_participation(bench: "Bench") -> None:
 def test_delays_after_a_wait_for_participations_are_no_row(bench: "Bench") -> None:
     _, outcome = run(bench, "sans 0\n sync 1\n delay 9\n sync 2", "sync 3")
     assert outcome.end is End.STOPPED, str(outcome)
+    assert list(outcome.stopped) == [0, 1, 2, 3], "every tile has reached its trap"
 
 
 def test_sync_1_without_participations_does_not_wait(bench: "Bench") -> None:

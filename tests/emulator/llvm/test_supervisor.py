@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.emulator.conftest import machine_code
+from tilewright.emulator.inspection import Inspector
 from tilewright.emulator.llvm import LlvmWorkers, ObjectCache
 from tilewright.emulator.llvm.supervisor import LlvmSupervisors, TileAddresses
 from tilewright.emulator.llvm.supervisor_events import NO_ROW
@@ -339,6 +340,29 @@ def test_it_says_why_it_ended(supervisors: LlvmSupervisors, text: str, is_left: 
     state["supervisor"]["pc"] = CODE
     done = supervisors.run(TileAddresses.of(state, memory, 0), 0, 2, {}, NO_ROW)
     assert done.is_left == is_left
+
+
+def test_an_observer_sees_every_issue(pair: Pair) -> None:
+    pair.program("\n".join(["add $m1, $m1, 1"] * 5) + "\ntrap 0")
+    inspectors = [Inspector(traced=[0]) for _ in pair.tiles]
+    for tile, inspector in zip(pair.tiles, inspectors, strict=True):
+        tile.observer = inspector
+    pair.run()
+    assert len(inspectors[1].trace) == 5
+    assert inspectors[1].trace == inspectors[0].trace
+
+
+def test_it_goes_back_to_a_snapshot(pair: Pair) -> None:
+    """In a row, where operands are waited for."""
+    pair.set(m1=DATA)
+    pair.program(f"nop\n{ROW}\nadd $m3, $m3, 1\nadd $m3, $m3, 1\nget $m4, $SSR\ntrap 0")
+    pair.resume(10)
+    pair.run(limit=15)
+    saved = [tile.save() for tile in pair.tiles]
+    ends = pair.run_on()
+    for tile, snapshot in zip(pair.tiles, saved, strict=True):
+        tile.restore(snapshot)
+    assert pair.run_on() == ends == [Stop.ROW_END, Stop.FAULT]
 
 
 # -- programs drawn at random ---------------------------------------------------------------------

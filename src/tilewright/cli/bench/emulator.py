@@ -12,17 +12,20 @@ from tilewright.cli.bench.figure import Figure, best_seconds
 from tilewright.elf.arenas import Arena
 from tilewright.elf.assembler import assemble
 from tilewright.elf.linker import Linker
+from tilewright.emulator.chip import Chip
 from tilewright.emulator.llvm import LlvmWorkers, ObjectCache
 from tilewright.emulator.memory import TileMemory
 from tilewright.emulator.state import TILE
 from tilewright.target.flags import amp_flag
-from tilewright.target.geometry import EXECUTABLE_END, MEMORY_BASE, REGION1_BASE
+from tilewright.target.geometry import EXECUTABLE_END, MEMORY_BASE, REGION1_BASE, TILES
 
 _CODE = MEMORY_BASE + 0x4000
 _DATA = REGION1_BASE
 _SEED = 0
 _ROUNDS, _REPEATS = 50, 4000
 _PHASES = 4
+_MACS = 64
+"""Multiply-adds of one AMP instruction with sixteen channels of four halves."""
 
 _AMP = [
     f"{{ld64 $a4:5, $m0, $m15, {phase}; "
@@ -54,19 +57,34 @@ _LOOPS = {
 
 
 def emulator_figures() -> list[Figure]:
-    """`emulator.amp16_per_second`, `emulator.bundles_per_second`, `emulator.cold_start` and
-    `emulator.warm_start`."""
+    """Start of a chip, speed of compiled workers, and how long code takes to get ready."""
     with tempfile.TemporaryDirectory() as folder:
         workers = LlvmWorkers(ObjectCache(Path(folder)))
         speeds = [_bundles_per_second(workers, body) for body in _LOOPS.values()]
         amp = _bundles_per_second(workers, _AMP)
         warm = best_seconds(_start(lambda: ObjectCache(Path(folder))))
     return [
+        Figure("emulator.chip_start", best_seconds(_start_chip), "s"),
         Figure("emulator.amp16_per_second", amp, "instructions/s"),
+        Figure("emulator.amp16_macs_to_numpy", amp * _MACS / _numpy_macs_per_second(), "ratio"),
         Figure("emulator.bundles_per_second", _geometric_mean(speeds), "bundles/s"),
         Figure("emulator.cold_start", best_seconds(_start(lambda: ObjectCache(None))), "s"),
         Figure("emulator.warm_start", warm, "s"),
     ]
+
+
+def _start_chip() -> None:
+    """A chip of all tiles, of which each is touched."""
+    chip = Chip()
+    for tile in range(TILES):
+        chip.memory.write(tile, MEMORY_BASE, bytes(4))
+
+
+def _numpy_macs_per_second() -> float:
+    """Multiply-adds per second of NumPy's own product of f32 matrices, on all cores it takes."""
+    size = 1024
+    matrix = np.random.default_rng(_SEED).random((size, size), np.float32)
+    return float(size**3 / best_seconds(lambda: matrix @ matrix))
 
 
 def _geometric_mean(numbers: list[float]) -> float:
