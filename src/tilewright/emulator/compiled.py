@@ -1,4 +1,4 @@
-"""A tile whose workers run compiled code: the default; the supervisor is interpreted.
+"""A tile whose workers run compiled code; the supervisor is interpreted.
 
 A worker runs to its end when it is first due, and what it did counts from then on; its exit takes
 effect in the cycle in which it would have come to it. So cycles are those of the reference engine.

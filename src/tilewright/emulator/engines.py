@@ -4,20 +4,22 @@ from collections.abc import Callable
 from enum import Enum
 from functools import lru_cache
 
-from tilewright.emulator.compiled import CompiledTile
 from tilewright.emulator.llvm import LlvmWorkers
+from tilewright.emulator.llvm.supervisor import LlvmSupervisors
 from tilewright.emulator.memory import TileMemory
 from tilewright.emulator.reference.tile import ReferenceTile
+from tilewright.emulator.supervised import FullyCompiledTile
 
 MakeTile = Callable[[TileMemory, int], ReferenceTile]
 """Gives the tile of a number, whose memory is in a `TileMemory`."""
 
 
 class Engine(Enum):
-    """How worker code is executed; results and cycles are the same."""
+    """How code is executed; results and cycles are the same."""
 
     LLVM = "llvm"
-    """Compiled by LLVM, shared by tiles, cached on disk."""
+    """Worker code compiled by LLVM, shared by tiles, cached on disk; supervisor code by a compiled
+    interpreter."""
     REFERENCE = "reference"
     """One instruction at a time in Python."""
 
@@ -26,11 +28,17 @@ def tile_maker(engine: Engine) -> MakeTile:
     """What makes tiles that run on `engine`."""
     if engine is Engine.REFERENCE:
         return ReferenceTile
-    workers = _shared_workers()
-    return lambda memory, tile: CompiledTile(memory, tile, workers)
+    workers, supervisors = _shared_workers(), _shared_supervisors()
+    return lambda memory, tile: FullyCompiledTile(memory, tile, workers, supervisors)
 
 
 @lru_cache(maxsize=1)
 def _shared_workers() -> LlvmWorkers:
     """Code is translated once for all tiles of this process."""
     return LlvmWorkers()
+
+
+@lru_cache(maxsize=1)
+def _shared_supervisors() -> LlvmSupervisors:
+    """The interpreter is made once for all tiles of this process."""
+    return LlvmSupervisors()

@@ -13,9 +13,12 @@ from tilewright.elf.arenas import Arena
 from tilewright.elf.assembler import assemble
 from tilewright.elf.linker import Linker
 from tilewright.emulator.chip import Chip
+from tilewright.emulator.engines import Engine, tile_maker
 from tilewright.emulator.llvm import LlvmWorkers, ObjectCache
 from tilewright.emulator.memory import TileMemory
+from tilewright.emulator.reference.tile import Stop
 from tilewright.emulator.state import TILE
+from tilewright.isa import Mode
 from tilewright.target.flags import amp_flag
 from tilewright.target.geometry import EXECUTABLE_END, MEMORY_BASE, REGION1_BASE, TILES
 
@@ -24,6 +27,7 @@ _DATA = REGION1_BASE
 _SEED = 0
 _ROUNDS, _REPEATS = 50, 4000
 _PHASES = 4
+_SUPERVISOR_BODY, _SUPERVISOR_ROUNDS = 10, 1_000_000
 _MACS = 64
 """Multiply-adds of one AMP instruction with sixteen channels of four halves."""
 
@@ -68,6 +72,7 @@ def emulator_figures() -> list[Figure]:
         Figure("emulator.amp16_per_second", amp, "instructions/s"),
         Figure("emulator.amp16_macs_to_numpy", amp * _MACS / _numpy_macs_per_second(), "ratio"),
         Figure("emulator.bundles_per_second", _geometric_mean(speeds), "bundles/s"),
+        Figure("emulator.supervisor_per_second", _supervisor_per_second(), "instructions/s"),
         Figure("emulator.cold_start", best_seconds(_start(lambda: ObjectCache(None))), "s"),
         Figure("emulator.warm_start", warm, "s"),
     ]
@@ -96,6 +101,27 @@ def _bundles_per_second(workers: LlvmWorkers, body: list[str]) -> float:
     _run(workers, code)
     seconds = best_seconds(lambda: _run(workers, code))
     return len(body) * (_ROUNDS + 1) * _REPEATS / seconds
+
+
+def _supervisor_per_second() -> float:
+    """Instructions of a loop in supervisor code, on one core."""
+    body = "".join(f"add $m{register}, $m{register}, 1\n" for register in range(_SUPERVISOR_BODY))
+    source = (
+        f".supervisor\nsetzi $m11, {_SUPERVISOR_ROUNDS}\nagain: {body}brnzdec $m11, again\ntrap 0\n"
+    )
+    obj = assemble(f".globl _start\n_start:\n{source}", mode=Mode.SUPERVISOR)
+    image = Linker([obj]).link()
+    memory = TileMemory(1)
+    for segment in image.segments:
+        memory.write(0, segment.address, segment.data)
+
+    def run() -> None:
+        tile = tile_maker(Engine.LLVM)(memory, 0)
+        tile.state["supervisor"]["pc"] = image.entries["_start"]
+        assert tile.run(1 << 60).reason is Stop.FAULT
+
+    run()
+    return (_SUPERVISOR_BODY + 1) * (_SUPERVISOR_ROUNDS + 1) / best_seconds(run)
 
 
 def _start(cache: Callable[[], ObjectCache]) -> Callable[[], object]:

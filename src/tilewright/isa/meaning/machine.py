@@ -136,7 +136,11 @@ class Machine(Protocol):
         """Write a register or group."""
 
     def immediate(self, operand: Bound) -> int:
-        """The number that an immediate holds."""
+        """The number that an immediate holds.
+
+        In instructions that supervisors may execute it may be a stand-in for a number that is only
+        known later: meanings use `+ - * & % >> <` on it, ask whether the result is 0, and no more.
+        """
 
     # -- integers -----------------------------------------------------------------------------
 
