@@ -44,6 +44,30 @@ def test_engines_agree_on_cycles_and_memory(tilewright: Command, image: str) -> 
     assert "stopped: tiles 0-3" in outputs[0]
 
 
+def test_the_number_of_threads_changes_nothing(tilewright: Command, image: str) -> None:
+    outputs = [
+        tilewright("emulate", f"{image}@0-63", "--threads", count, "--dump", "sum:16@63").stdout
+        for count in ("1", "2", "5")
+    ]
+    assert outputs[0] == outputs[1] == outputs[2]
+    assert "stopped: tiles 0-63" in outputs[0]
+
+
+def test_a_trace_shows_one_tile(tilewright: Command, image: str) -> None:
+    result = tilewright("emulate", f"{image}@0-1", "--trace", "1", "--json")
+    assert result.returncode == 0, result.stderr
+    outcome = json.loads(result.stdout)
+    trace = outcome["trace"]
+    assert {each["tile"] for each in trace} == {1}
+    assert {each["context"] for each in trace} == set(range(7))
+    assert [each["text"].split()[0] for each in trace[:5]] == ["setzi"] * 4 + ["call"]
+    assert trace[3]["registers"] == {"$m5": 2}
+    assert [each["cycle"] for each in trace] == sorted(each["cycle"] for each in trace)
+    text = tilewright("emulate", f"{image}@0-1", "--trace", "1").stdout
+    assert len(text.splitlines()) > len(trace)
+    assert any("f16v4add" in line for line in text.splitlines())
+
+
 def test_faults_are_told_and_fail(tilewright: Command, tmp_path: Path) -> None:
     (tmp_path / "bad.s").write_text(
         ".supervisor\n.globl _start\n_start:\n ld32 $m0, $mzero, $mzero, 0\n"
@@ -66,6 +90,7 @@ def test_faults_are_told_and_fail(tilewright: Command, tmp_path: Path) -> None:
         (["add.elf", "--dump", "nope:4"], "no symbol nope"),
         (["add.elf", "--dump", "0:4"], "do not lie in tile memory"),
         (["add.elf@5", "--tiles", "4"], "is for tile 5"),
+        (["add.elf", "--trace", "1"], "tile 1 has no program"),
     ],
 )
 def test_bad_arguments(tilewright: Command, image: str, arguments: list[str], message: str) -> None:

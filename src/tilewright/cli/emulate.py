@@ -13,8 +13,9 @@ from tilewright.elf.reader import read_object_file
 from tilewright.emulator.chip import Chip, End, Outcome
 from tilewright.emulator.engines import Engine
 from tilewright.emulator.images import TileImage
+from tilewright.emulator.inspection import Inspector, Traced
 from tilewright.errors import TilewrightError
-from tilewright.target.geometry import MEMORY_BASE, MEMORY_END, TILES
+from tilewright.target.geometry import MEMORY_BASE, MEMORY_END, TILES, WORKERS
 from tilewright.target.topology import MEMBERS, SIDES
 
 _CELL = MEMBERS * SIDES
@@ -46,6 +47,16 @@ def emulate(
         ),
     ] = None,
     engine: Annotated[Engine, typer.Option(help="What runs worker code.")] = Engine.LLVM,
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, help="Threads to run tiles in; one per processor if left out."),
+    ] = None,
+    trace: Annotated[
+        int | None,
+        typer.Option(
+            metavar="TILE", help="Tile whose instructions to print, with what they wrote."
+        ),
+    ] = None,
     limit: Annotated[int, typer.Option(help="Cycles after which to give up.")] = _DEFAULT_LIMIT,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
@@ -55,14 +66,17 @@ def emulate(
     """
     loads = [load for text in images for load in _parse_image(text, entry)]
     dumps = [_parse_dump(text, loads) for text in dump or ()]
-    chip = Chip(_chip_size(tiles, loads), engine=engine)
+    chip = Chip(_chip_size(tiles, loads), engine=engine, threads=threads)
     for load in loads:
         chip.load(load.tile, load.image)
+    traced = [] if trace is None else _observe(chip, trace).trace
     outcome = chip.run(limit)
     contents = [(each, chip.memory.read(each.tile, each.address, each.size)) for each in dumps]
     if as_json:
-        print(json.dumps(_as_json(outcome, contents), indent=2))
+        print(json.dumps(_as_json(outcome, contents, traced), indent=2))
     else:
+        for line in traced:
+            print(line)
         print(outcome)
         for each, content in contents:
             print("\n".join(_dump_lines(each, content)))
@@ -140,12 +154,20 @@ def _parse_dump(text: str, loads: list[_Load]) -> _Dump:
     return _Dump(text, tile, address, size)
 
 
+def _observe(chip: Chip, tile: int) -> Inspector:
+    inspector = Inspector(tile, traced=range(WORKERS + 1))
+    chip.observe(tile, inspector)
+    return inspector
+
+
 def _all_trapped(outcome: Outcome) -> bool:
     faults = [stopped.fault for stopped in outcome.stopped.values()]
     return outcome.end is End.STOPPED and all(fault and fault.is_debug for fault in faults)
 
 
-def _as_json(outcome: Outcome, contents: list[tuple[_Dump, bytes]]) -> dict[str, Any]:
+def _as_json(
+    outcome: Outcome, contents: list[tuple[_Dump, bytes]], traced: Iterable[Traced]
+) -> dict[str, Any]:
     return {
         "end": outcome.end.name.lower(),
         "cycle": outcome.cycle,
@@ -167,6 +189,17 @@ def _as_json(outcome: Outcome, contents: list[tuple[_Dump, bytes]]) -> dict[str,
         "memory": [
             {"tile": each.tile, "address": each.address, "bytes": content.hex()}
             for each, content in contents
+        ],
+        "trace": [
+            {
+                "cycle": each.cycle,
+                "tile": each.tile,
+                "context": each.context,
+                "pc": each.pc,
+                "text": each.text,
+                "registers": dict(each.registers),
+            }
+            for each in traced
         ],
     }
 

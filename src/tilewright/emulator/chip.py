@@ -5,10 +5,13 @@ tile runs its row of exchange code; then the fabric moves the words of all rows 
 tile runs on to its next barrier.
 """
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from itertools import repeat
 from typing import Any, Protocol
 
 import numpy as np
@@ -184,6 +187,9 @@ class Chip:
 
     `barrier_cycles` pass between the last arrival at a barrier and the moment when all go on
     (`barrier-cost`). A smaller chip consists of the tiles with the lowest physical ids.
+
+    Tiles run in `threads` threads from barrier to barrier, one for each processor if it is None.
+    Results do not depend on it. While a tile is observed, tiles run one after the other.
     """
 
     def __init__(
@@ -194,12 +200,17 @@ class Chip:
         barrier_cycles: int = INTERNAL_SYNC.value,
         clash_rule: ClashRule = ClashRule.CYCLE,
         engine: Engine = Engine.LLVM,
+        threads: int | None = None,
     ) -> None:
         if not 0 < tiles <= TILES or tiles % _CELL:
             raise ChipError(
                 f"a chip of {tiles} tiles; there can be {_CELL}, {2 * _CELL} to {TILES}"
             )
+        threads = len(os.sched_getaffinity(0)) if threads is None else threads
+        if threads < 1:
+            raise ChipError(f"a chip run by {threads} threads; at least one is needed")
         self.memory = TileMemory(tiles)
+        self._threads = threads
         self._count = tiles
         self._host = host
         self._barrier_cycles = barrier_cycles
@@ -279,19 +290,38 @@ class Chip:
 
         Returns early, with the tile, if an observer stops one.
         """
-        for tile in self._each():
-            if tile.stopped is not None:
-                continue
+        pending = [tile for tile in self._each() if tile.stopped is None]
+        outside = []
+        for tile, stopped in zip(pending, self._stops(pending, limit), strict=True):
+            if isinstance(stopped, OutsidePhaseFault):
+                outside.append(stopped)
+            elif stopped.reason is Stop.BREAK:
+                return tile.number, stopped
+            elif stopped.reason is not Stop.LIMIT:
+                tile.stopped = stopped
+        if outside:
+            raise outside[0]
+        return None
+
+    def _stops(self, tiles: list[_Tile], limit: int) -> Iterator[Stopped | OutsidePhaseFault]:
+        """Run the tiles; how each stops, in order."""
+        if self._threads == 1 or any(tile.engine.observer for tile in tiles):
+            yield from map(self._run_tile, tiles, repeat(limit))
+        else:
+            with ThreadPoolExecutor(self._threads) as pool:
+                yield from pool.map(self._run_tile, tiles, repeat(limit))
+
+    def _run_tile(self, tile: _Tile, limit: int) -> Stopped | OutsidePhaseFault:
+        """Run one tile; touches nothing of any other."""
+        try:
             stopped = tile.engine.run(limit)
             self._take_events(tile)
             while stopped.reason is Stop.ROW_END and tile.phase is _Phase.NONE:
                 stopped = tile.engine.run(limit)
                 self._take_events(tile)
-            if stopped.reason is Stop.BREAK:
-                return tile.number, stopped
-            if stopped.reason is not Stop.LIMIT:
-                tile.stopped = stopped
-        return None
+        except OutsidePhaseFault as fault:
+            return fault
+        return stopped
 
     def _take_events(self, tile: _Tile) -> None:
         for event in tile.engine.events:

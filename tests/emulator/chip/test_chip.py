@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tilewright.emulator.chip import Chip, ChipError, End
+from tilewright.emulator.faults import OutsidePhaseFault
 from tilewright.emulator.images import TileImage
 from tilewright.emulator.memory import UNWRITTEN_WORD
 from tilewright.target.geometry import MEMORY_BASE, TILES
@@ -53,6 +54,32 @@ def test_memory_is_used_only_where_it_is_touched() -> None:
     before, empty, loaded = map(int, output.stdout.split())
     assert empty - before < 4 * 1024
     assert loaded - before < 60 * 1024
+
+
+# -- threads --------------------------------------------------------------------------------------
+
+
+def test_threads_give_what_one_gives_also_when_tiles_fault(bench: "Bench") -> None:
+    """Two tiles exchange outside a phase: the first is reported, and all have run as far."""
+    rows = "delay 4\n trap 0"
+    outside = TileImage((bench.code("delay 3\n send 0, 0, 1\n trap 0", CODE),), CODE)
+    fine = TileImage((bench.code(rows, CODE),), CODE)
+    found = []
+    for threads in (1, 2, 7):
+        chip = Chip(16, threads=threads)
+        for tile in range(16):
+            chip.load(tile, outside if tile in (3, 9) else fine)
+        with pytest.raises(OutsidePhaseFault) as caught:
+            chip.run()
+        found.append((str(caught.value), [chip.state(tile).tobytes() for tile in range(16)]))
+    assert found[0] == found[1] == found[2]
+    assert "tile 3" in found[0][0]
+
+
+@pytest.mark.parametrize("threads", [0, -1])
+def test_no_thread_is_refused(threads: int) -> None:
+    with pytest.raises(ChipError, match="at least one"):
+        Chip(4, threads=threads)
 
 
 # -- loading --------------------------------------------------------------------------------------

@@ -12,8 +12,9 @@ from tilewright.cli.bench.figure import Figure, best_seconds
 from tilewright.elf.arenas import Arena
 from tilewright.elf.assembler import assemble
 from tilewright.elf.linker import Linker
-from tilewright.emulator.chip import Chip
+from tilewright.emulator.chip import Chip, End
 from tilewright.emulator.engines import Engine, tile_maker
+from tilewright.emulator.images import Piece, TileImage
 from tilewright.emulator.llvm import LlvmWorkers, ObjectCache
 from tilewright.emulator.memory import TileMemory
 from tilewright.emulator.reference.tile import Stop
@@ -28,6 +29,7 @@ _SEED = 0
 _ROUNDS, _REPEATS = 50, 4000
 _PHASES = 4
 _SUPERVISOR_BODY, _SUPERVISOR_ROUNDS = 10, 1_000_000
+_SCALING_TILES = 16
 _MACS = 64
 """Multiply-adds of one AMP instruction with sixteen channels of four halves."""
 
@@ -73,6 +75,7 @@ def emulator_figures() -> list[Figure]:
         Figure("emulator.amp16_macs_to_numpy", amp * _MACS / _numpy_macs_per_second(), "ratio"),
         Figure("emulator.bundles_per_second", _geometric_mean(speeds), "bundles/s"),
         Figure("emulator.supervisor_per_second", _supervisor_per_second(), "instructions/s"),
+        Figure("emulator.two_threads_to_one", _thread_scaling(), "ratio"),
         Figure("emulator.cold_start", best_seconds(_start(lambda: ObjectCache(None))), "s"),
         Figure("emulator.warm_start", warm, "s"),
     ]
@@ -105,23 +108,42 @@ def _bundles_per_second(workers: LlvmWorkers, body: list[str]) -> float:
 
 def _supervisor_per_second() -> float:
     """Instructions of a loop in supervisor code, on one core."""
+    image = _supervisor_loop()
+    memory = TileMemory(1)
+    for address, content in image.pieces:
+        memory.write(0, address, content)
+
+    def run() -> None:
+        tile = tile_maker(Engine.LLVM)(memory, 0)
+        tile.state["supervisor"]["pc"] = image.entry
+        assert tile.run(1 << 60).reason is Stop.FAULT
+
+    run()
+    return (_SUPERVISOR_BODY + 1) * (_SUPERVISOR_ROUNDS + 1) / best_seconds(run)
+
+
+def _thread_scaling() -> float:
+    """How much faster two threads run tiles with supervisor loops than one does."""
+    image = _supervisor_loop()
+
+    def run(threads: int) -> None:
+        chip = Chip(_SCALING_TILES, threads=threads)
+        for tile in range(_SCALING_TILES):
+            chip.load(tile, image)
+        assert chip.run().end is End.STOPPED
+
+    return best_seconds(lambda: run(1)) / best_seconds(lambda: run(2))
+
+
+def _supervisor_loop() -> TileImage:
     body = "".join(f"add $m{register}, $m{register}, 1\n" for register in range(_SUPERVISOR_BODY))
     source = (
         f".supervisor\nsetzi $m11, {_SUPERVISOR_ROUNDS}\nagain: {body}brnzdec $m11, again\ntrap 0\n"
     )
     obj = assemble(f".globl _start\n_start:\n{source}", mode=Mode.SUPERVISOR)
     image = Linker([obj]).link()
-    memory = TileMemory(1)
-    for segment in image.segments:
-        memory.write(0, segment.address, segment.data)
-
-    def run() -> None:
-        tile = tile_maker(Engine.LLVM)(memory, 0)
-        tile.state["supervisor"]["pc"] = image.entries["_start"]
-        assert tile.run(1 << 60).reason is Stop.FAULT
-
-    run()
-    return (_SUPERVISOR_BODY + 1) * (_SUPERVISOR_ROUNDS + 1) / best_seconds(run)
+    pieces = [Piece(each.address, each.data) for each in image.segments]
+    return TileImage(tuple(pieces), image.entries["_start"])
 
 
 def _start(cache: Callable[[], ObjectCache]) -> Callable[[], object]:
