@@ -76,7 +76,9 @@ def test_faults_are_told_and_fail(tilewright: Command, tmp_path: Path) -> None:
     assert tilewright("link", "bad.o", "-o", "bad.elf").returncode == 0
     result = tilewright("emulate", "bad.elf")
     assert result.returncode == 1
-    assert "INVALID_ADDR: 0x0 is outside tile memory" in result.stdout
+    fault = "INVALID_ADDR: 0x0 is outside tile memory"
+    assert fault in result.stdout
+    assert "at 'ld32 $m0, $m15, $m15, 0', in _start" in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -179,6 +179,7 @@ def _as_json(
                 "pc": stopped.pc,
                 "exception": stopped.fault.name if stopped.fault else None,
                 "cause": stopped.fault.cause if stopped.fault else None,
+                "description": outcome.descriptions[tile],
             }
             for tile, stopped in outcome.stopped.items()
         ],

@@ -30,6 +30,7 @@ from tilewright.emulator.barriers import (
     group_of,
     zone_name,
 )
+from tilewright.emulator.disassembly import describe_fault
 from tilewright.emulator.engines import Engine, tile_maker
 from tilewright.emulator.fabric import ClashRule, Record, run_phase
 from tilewright.emulator.fabric.phase import AfterPhase
@@ -106,14 +107,17 @@ class End(Enum):
 class Outcome:
     """How a run ended: in which cycle, where tiles wait, and how others stopped, by tile.
 
-    `unloaded` are tiles that have no program, `broken` is the tile that an observer stopped. Tiles
-    of higher numbers may be behind it. The text of an outcome tells all this.
+    `descriptions` tell the same of the stopped ones as text, of faults with the instruction and the
+    symbol it belongs to. `unloaded` are tiles that have no program, `broken` is the tile that an
+    observer stopped. Tiles of higher numbers may be behind it. The text of an outcome tells all
+    this.
     """
 
     end: End
     cycle: int
     waiting: tuple[Waiting, ...]
     stopped: Mapping[int, Stopped]
+    descriptions: Mapping[int, str]
     unloaded: tuple[int, ...]
     broken: tuple[int, Stopped] | None = None
 
@@ -123,8 +127,8 @@ class Outcome:
             heading = "a barrier cannot complete" if self.end is End.STUCK else "at barriers"
             lines += [f"{heading}:", *(f"  {line}" for line in describe_waiting(self.waiting))]
         causes: dict[str, list[int]] = {}
-        for tile, stopped in self.stopped.items():
-            causes.setdefault(str(stopped.fault), []).append(tile)
+        for tile, description in self.descriptions.items():
+            causes.setdefault(description, []).append(tile)
         lines += [f"  stopped: {describe_tiles(tiles)}: {why}" for why, tiles in causes.items()]
         if self.broken:
             tile, at = self.broken
@@ -149,6 +153,7 @@ class _Tile:
 
     number: int
     engine: TileEngine
+    image: TileImage
     stopped: Stopped | None = None
     phase: _Phase = _Phase.NONE
     released: int = 0
@@ -227,7 +232,7 @@ class Chip:
         engine.state["supervisor"]["pc"] = image.entry
         # The mux after a reset; programs make it neutral before the first phase.
         engine.state["supervisor"]["csr"][_MUX] = int(external_muxes(tile))
-        self._tiles[tile] = _Tile(tile, engine)
+        self._tiles[tile] = _Tile(tile, engine, image)
 
     def state(self, tile: int) -> Any:
         """The state of a tile that has a program, laid out as `tilewright.emulator.state.TILE`."""
@@ -484,18 +489,25 @@ class Chip:
         return self._outcome(End.STUCK if self._waiting() else End.STOPPED, cycle)
 
     def _outcome(self, end: End, cycle: int, broken: tuple[int, Stopped] | None = None) -> Outcome:
+        stopped = {
+            tile.number: tile.stopped
+            for tile in self._each()
+            if tile.stopped is not None and tile.stopped.reason is Stop.FAULT
+        }
         return Outcome(
             end,
             cycle,
             tuple(self._waiting()),
-            {
-                tile.number: tile.stopped
-                for tile in self._each()
-                if tile.stopped is not None and tile.stopped.reason is Stop.FAULT
-            },
+            stopped,
+            {tile: self._describe(tile, each) for tile, each in stopped.items()},
             tuple(number for number in range(self._count) if number not in self._tiles),
             broken,
         )
+
+    def _describe(self, tile: int, stopped: Stopped) -> str:
+        if stopped.fault is not None and stopped.fault.is_debug:
+            return str(stopped.fault)
+        return describe_fault(stopped, self.memory, tile, self._tiles[tile].image)
 
 
 __all__ = ["Chip", "ChipError", "End", "ExchangeFault", "Outcome", "Snapshot", "TileEngine"]
