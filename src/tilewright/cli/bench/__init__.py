@@ -13,6 +13,7 @@ from rich.table import Table
 
 from tilewright.cli.bench.asm import asm_figures
 from tilewright.cli.bench.emulator import emulator_figures
+from tilewright.cli.bench.exchange import exchange_figures
 from tilewright.cli.bench.figure import Benchmark, Figure
 from tilewright.cli.bench.isa import isa_figures
 from tilewright.cli.bench.link import link_figures
@@ -23,6 +24,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "asm": asm_figures,
     "link": link_figures,
     "emulator": emulator_figures,
+    "exchange": exchange_figures,
 }
 
 
