@@ -78,7 +78,7 @@ def test_faults_are_told_and_fail(tilewright: Command, tmp_path: Path) -> None:
     assert result.returncode == 1
     fault = "INVALID_ADDR: 0x0 is outside tile memory"
     assert fault in result.stdout
-    assert "at 'ld32 $m0, $m15, $m15, 0', in _start" in result.stdout
+    assert "at 'ld32 $m0, $m15, $m15, 0', in _start (bad.s:4)" in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,12 @@ if TYPE_CHECKING:
 SUPERVISOR_CODE, WORKER_CODE = 0x4C100, 0x4D000
 NAMED = TileImage((), SUPERVISOR_CODE, {"kernel": SUPERVISOR_CODE, "loop": WORKER_CODE})
 NAMELESS = TileImage((), SUPERVISOR_CODE)
+WITH_LINES = TileImage((), SUPERVISOR_CODE, source_line=lambda address: f"a.S:{address % 256}")
 
 
-@pytest.mark.parametrize(("image", "symbol"), [(NAMED, ", in kernel+0x4"), (NAMELESS, "")])
+@pytest.mark.parametrize(
+    ("image", "symbol"), [(NAMED, ", in kernel+0x4"), (NAMELESS, ""), (WITH_LINES, " (a.S:4)")]
+)
 def test_a_fault_of_the_supervisor(program: "MakeProgram", image: TileImage, symbol: str) -> None:
     made = program("nop\n ld32 $m3, $m2, $mzero, 1", registers={"m2": 2})
     text = describe_fault(made.run(), made.memory, 0, image)

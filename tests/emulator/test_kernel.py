@@ -232,14 +232,14 @@ spin:
     fails("still running after 300 cycles", image_of(text), "kernel", limit=300)
 
 
-def test_a_fault_names_instruction_and_symbol() -> None:
+def test_a_fault_names_instruction_symbol_and_line() -> None:
     text = "kernel:\n  nop\n  ld32 $m3, $m2, $mzero, 0\n  br $lr"
     image = image_of(text)
     message = fails("INVALID_ADDR", image, "kernel", 0x80002)
     pc = image.symbols["kernel"] + 4
     assert f"supervisor at pc {pc:#x}" in message
     assert "0x80002 is not aligned to 4 bytes" in message
-    assert message.endswith(", at 'ld32 $m3, $m2, $m15, 0', in kernel+0x4")
+    assert message.endswith(", at 'ld32 $m3, $m2, $m15, 0', in kernel+0x4 (<input>:5)")
 
 
 def test_a_fault_of_a_worker_names_it() -> None:
@@ -252,7 +252,7 @@ def test_a_fault_of_a_worker_names_it() -> None:
 
 def test_a_trap_is_no_return() -> None:
     message = fails("PBRK0", image_of("kernel:\n  trap 0"), "kernel")
-    assert message.endswith("in kernel")
+    assert message.endswith("in kernel (<input>:4)")
 
 
 def test_a_barrier_with_other_tiles() -> None:

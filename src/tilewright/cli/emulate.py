@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -104,7 +104,7 @@ def _parse_image(text: str, entry: str | None) -> Iterable[_Load]:
     if entry is not None:
         if entry not in image.symbols:
             raise TilewrightError(f"{path} has no symbol {entry}")
-        image = TileImage(image.pieces, image.symbols[entry], image.symbols)
+        image = replace(image, entry=image.symbols[entry])
     return [_Load(tile, image) for tile in _parse_tiles(where or "0", text)]
 
 

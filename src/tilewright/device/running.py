@@ -10,12 +10,15 @@ array([ 0.,  2.,  4.,  6.,  8., 10., 12., 14.], dtype=float16)
 181
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from tilewright.elf.archive import read_inputs
 from tilewright.elf.assembler import assemble_file
+from tilewright.elf.headers import ObjectError
 from tilewright.elf.image import Image
+from tilewright.elf.lines import LineTable, read_line_table
 from tilewright.elf.linker import Linker
 from tilewright.elf.object import FileType, ObjectFile
 from tilewright.emulator.engines import Engine
@@ -52,7 +55,8 @@ def tile_image(image: Image) -> TileImage:
     """A linked image as what an emulated tile loads; its entry is the link's first."""
     pieces = tuple(Piece(segment.address, segment.data) for segment in image.segments)
     symbols = {symbol.name: symbol.address for symbol in image.symbol_list}
-    return TileImage(pieces, next(iter(image.entries.values())), symbols)
+    entry = next(iter(image.entries.values()))
+    return TileImage(pieces, entry, symbols, _SourceLines(image.to_object).find)
 
 
 def executable_image(executable: ObjectFile) -> TileImage:
@@ -68,7 +72,34 @@ def executable_image(executable: ObjectFile) -> TileImage:
         if section.is_allocated and section.size
     )
     symbols = {symbol.name: symbol.value for symbol in executable.symbols if symbol.name}
-    return TileImage(pieces, executable.entry, symbols)
+    lines = _SourceLines(lambda: executable)
+    return TileImage(pieces, executable.entry, symbols, lines.find)
+
+
+class _SourceLines:
+    """The line information of an executable, which is made and read when it is first needed."""
+
+    def __init__(self, executable: Callable[[], ObjectFile]) -> None:
+        self._make = executable
+
+    def find(self, address: int) -> str:
+        """`file:line` of the code at an address, "" if unknown or if the information is broken."""
+        try:
+            for section in self._executable.sections:
+                if section.is_executable and 0 <= address - section.address < section.size:
+                    found = self._table.find(section, address - section.address)
+                    return f"{found[0]}:{found[1]}" if found else ""
+        except ObjectError:
+            pass
+        return ""
+
+    @cached_property
+    def _executable(self) -> ObjectFile:
+        return self._make()
+
+    @cached_property
+    def _table(self) -> LineTable:
+        return read_line_table(self._executable)
 
 
 def _objects(entry: Path | ObjectFile) -> list[ObjectFile]:

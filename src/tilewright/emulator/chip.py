@@ -107,10 +107,9 @@ class End(Enum):
 class Outcome:
     """How a run ended: in which cycle, where tiles wait, and how others stopped, by tile.
 
-    `descriptions` tell the same of the stopped ones as text, of faults with the instruction and the
-    symbol it belongs to. `unloaded` are tiles that have no program, `broken` is the tile that an
-    observer stopped. Tiles of higher numbers may be behind it. The text of an outcome tells all
-    this.
+    `descriptions` tell the same of the stopped ones as text, faults with instruction, symbol and
+    line. `unloaded` are tiles that have no program, `broken` is the tile that an observer stopped.
+    Tiles of higher numbers may be behind it. The text of an outcome tells all this.
     """
 
     end: End

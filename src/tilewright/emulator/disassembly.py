@@ -32,15 +32,17 @@ def text_at(memory: TileMemory, tile: int, address: int, mode: Mode) -> str:
 
 
 def describe_fault(stopped: Stopped, memory: TileMemory, tile: int, image: TileImage) -> str:
-    """The fault at which a tile stopped, with the instruction and the symbol that it belongs to.
+    """The fault at which a tile stopped, with the instruction, and the symbol and line it is of.
 
-    `worker 0 at pc 0x4c028: FP: INV, at '{ ld32 $a0, $m1, 0; f32div $a1, $a1, $a2 }', in f+0x10`
+    `worker 0 at pc 0x4c028: FP: INV, at '{ nop; f32div $a1, $a1, $a2 }', in f+0x10 (f.S:12)`
     """
     mode = Mode.WORKER if stopped.context else Mode.SUPERVISOR
     text = text_at(memory, tile, stopped.pc, mode)
     symbol = image.nearest_symbol(stopped.pc)
+    line = image.source_line(stopped.pc)
     at = f", at '{text}'" if text else ""
-    return f"{stopped.fault}{at}" + (f", in {symbol}" if symbol else "")
+    of = f", in {symbol}" if symbol else ""
+    return f"{stopped.fault}{at}{of}" + (f" ({line})" if line else "")
 
 
 def _word(memory: TileMemory, tile: int, address: int) -> int:

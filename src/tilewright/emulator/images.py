@@ -1,7 +1,7 @@
 """What is loaded into a tile: bytes at addresses, where to start, and names for messages."""
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,9 +20,15 @@ class Piece(NamedTuple):
     content: bytes
 
 
+def _unknown_line(address: int) -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class TileImage:
     """The memory of one tile as loaded; `symbols` maps names to addresses.
+
+    `source_line` gives the `file:line` that the code at an address comes from, "" if unknown.
 
     Raises `ImageError` for bytes outside tile memory.
     """
@@ -30,6 +36,7 @@ class TileImage:
     pieces: tuple[Piece, ...]
     entry: int
     symbols: Mapping[str, int] = field(default_factory=dict)
+    source_line: Callable[[int], str] = _unknown_line
 
     def __post_init__(self) -> None:
         for address, content in self.pieces:
