@@ -1,6 +1,9 @@
 """Speed of emulated workers: loops of one core, and how long code takes to get ready."""
 
 import math
+import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -78,6 +81,7 @@ def emulator_figures() -> list[Figure]:
         Figure("emulator.two_threads_to_one", _thread_scaling(), "ratio"),
         Figure("emulator.cold_start", best_seconds(_start(lambda: ObjectCache(None))), "s"),
         Figure("emulator.warm_start", warm, "s"),
+        *_process_starts(),
     ]
 
 
@@ -150,6 +154,30 @@ def _start(cache: Callable[[], ObjectCache]) -> Callable[[], object]:
     """The first run of the AMP loop in a new process, imports aside."""
     code = _loop(_AMP)
     return lambda: _run(LlvmWorkers(cache()), code, step_limit=1)
+
+
+_FIRST_RESULT = """
+import numpy as np
+from tilewright.device import Output, kernel_source, run_kernel
+x = np.ones(8, np.float16)
+run_kernel([kernel_source("add_f16.S")], "add_f16", [Output((8,), "f2"), x, x, 2])
+"""
+
+
+def _process_starts() -> list[Figure]:
+    """A new process to its first result of a kernel: assembled, linked, run."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {"TILEWRIGHT_CACHE": folder}
+
+        def run() -> None:
+            subprocess.run([sys.executable, "-c", _FIRST_RESULT], env=environment, check=True)
+
+        cold = best_seconds(run, repeats=1)
+        warm = best_seconds(run)
+    return [
+        Figure("emulator.cold_process", cold, "s"),
+        Figure("emulator.warm_process", warm, "s"),
+    ]
 
 
 def _loop(body: list[str]) -> bytes:
