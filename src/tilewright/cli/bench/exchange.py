@@ -13,27 +13,23 @@ from tilewright.target.row_events import pointer_delays, row_end_delays
 from tilewright.target.topology import NEUTRAL_MUX, physical_tile
 
 _CODE = MEMORY_BASE + 0x4000
-_LONG, _SHORT, _WORD = 4096, 256, 4
+_LONG, _SHORT, _WORD = 98_304, 256, 4
 """Words of a message."""
-_MESSAGES, _PHASES, _ROUNDS = TILES // 2, 4, 3
+_MESSAGES, _PHASES, _ROUNDS = TILES // 2, 4, 2
 _FIRST_EVENT = 80
 """Early enough for the farthest receiver to select its source in an event of the row."""
-_SHORT_SEND = 64
-"""Words of a `send`; a `sendoff` goes on with the others."""
+_FIRST_SEND, _NEXT_SEND = 64, 4096
+"""The most words of a `send`, and of each `sendoff` that goes on with it."""
+_LONGEST_DELAY = 4096
 
 
 def exchange_figures() -> list[Figure]:
-    """Whole phases, and of long messages what they cost beyond short ones."""
+    """Messages of short ones, and bytes of long ones, per second."""
     long, short = (min(_seconds(words) for _ in range(_ROUNDS)) for words in (_LONG, _SHORT))
     sent = _PHASES * _MESSAGES
     return [
         Figure("exchange.messages_per_second", sent / short, "messages/s"),
         Figure("exchange.bytes_per_second", sent * _LONG * _WORD / long, "bytes/s"),
-        Figure(
-            "exchange.further_bytes_per_second",
-            sent * (_LONG - _SHORT) * _WORD / (long - short),
-            "bytes/s",
-        ),
     ]
 
 
@@ -56,26 +52,28 @@ def _seconds(words: int) -> float:
 
 def _sender_row(words: int, direction: Direction) -> str:
     place, control = REGION1_BASE // _WORD, int(direction)
-    return (
-        f"delay {_FIRST_EVENT - 2}\n"
-        f"send {_SHORT_SEND - 1}, {place}, {control}\n"
-        f"sendoff {words - _SHORT_SEND - 1}, 0, {control}\n"
-    )
+    lines = [f"delay {_FIRST_EVENT - 2}", f"send {_FIRST_SEND - 1}, {place}, {control}"]
+    for sent in range(_FIRST_SEND, words, _NEXT_SEND):
+        lines.append(f"sendoff {min(_NEXT_SEND, words - sent) - 1}, 0, {control}")
+    return "\n".join(lines)
 
 
 def _receiver_row(words: int, source: int, receiver: int, slot: int) -> str:
     pointer = int(pointer_delays(receiver))
     rest = 1 + int(row_end_delays(receiver))
-    return (
-        f"delayxpic {slot - 1}, 0, {source}\n"
-        f"delaypic {pointer - 1}, 0, {REGION1_BASE // _WORD}\n"
-        f"delayxpic {words - pointer - 1}, 0, {NEUTRAL_MUX}\n"
-        f"delay {rest - 1}\n"
-    )
+    waits, last = divmod(words - pointer - 1, _LONGEST_DELAY)
+    lines = [
+        f"delayxpic {slot - 1}, 0, {source}",
+        f"delaypic {pointer - 1}, 0, {REGION1_BASE // _WORD}",
+        *[f"delay {_LONGEST_DELAY - 1}"] * waits,
+        f"delayxpic {last}, 0, {NEUTRAL_MUX}",
+        f"delay {rest - 1}",
+    ]
+    return "\n".join(lines)
 
 
 def _program(row: str) -> TileImage:
-    phase = f"setzi $m0, 1\nput $INCOMING_DCOUNT, $m0\nsync 3\n{row}"
+    phase = f"setzi $m0, 1\nput $INCOMING_DCOUNT, $m0\nsync 3\n{row}\n"
     source = f"setzi $m0, {NEUTRAL_MUX}\nput $INCOMING_MUX, $m0\n{phase * _PHASES}trap 0\n"
     code = assemble(source, mode=Mode.SUPERVISOR).sections[0].data
     return TileImage((Piece(_CODE, bytes(code)),), _CODE)
