@@ -532,6 +532,19 @@ blocks: st.SearchStrategy[str] = st.recursive(
 )
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "#define G(p, q) p+q\nG (A\n#ifdef A\n\n#else\n)\n#endif",
+        "#define G(p, q) p+q\nG (1\n#ifndef A\n, 2)\n#endif\nx",
+        "#define G(p, q) p+q\nG\n#ifndef A\n(1, 2)\n#endif\n(x)",
+        "#define G(p, q) p+q\nG (1\n#ifdef A\n, 3)\n#else\n\n,\n\n#endif\nx\ny )\nz",
+    ],
+)
+def test_calls_that_go_on_past_a_conditional(source: str) -> None:
+    assert our_lines(source + "\nend\n") == plain_lines(source + "\nend\n")
+
+
 @given(blocks)
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_same_as_plain_pcpp_on_anything(source: str) -> None:

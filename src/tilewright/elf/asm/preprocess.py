@@ -42,6 +42,8 @@ _ODD_BREAKS = re.compile(rf"{STRING}|[\v\f\x1c-\x1e\x85\u2028\u2029]")
 """What Python takes for the end of a line, and editors do not."""
 _BRACKETS = re.compile(rf"{STRING}|'(?:\\.|[^'\\\n])*'|[()]")
 
+_DEPTH = {"(": 1, ")": -1}
+
 MAX_INCLUDE_DEPTH = 100
 """Files included inside each other; more means that one includes itself."""
 
@@ -177,15 +179,23 @@ class _Preprocessor(pcpp.Preprocessor):
         names = self.macros.keys() | _DYNAMIC_MACROS
         expanded: list[Any] = []
         pending: list[Any] = []
+        depth = 0
         for token in tokens:
             for piece in self._split(token, names) if token.type == _RAW else [token]:
-                if piece.type == _RAW:
+                is_raw = piece.type == _RAW
+                if is_raw and not (pending and (depth or piece.value.lstrip().startswith("("))):
                     expanded += expand(pending, list(expanding_from))
                     expanded.append(piece)
-                    pending = []
-                else:
-                    pending.append(piece)
+                    pending, depth = [], 0
+                    continue
+                # The arguments of a call may go on past a conditional directive.
+                for each in self._tokens_of(piece) if is_raw else [piece]:
+                    depth = max(depth + _DEPTH.get(each.value, 0), 0)
+                    pending.append(each)
         return expanded + expand(pending, list(expanding_from))
+
+    def _tokens_of(self, run: Any) -> list[Any]:
+        return self._tokens(run.value, run.source, run.lineno)
 
     def _split(self, run: Any, names: Iterable[str]) -> Iterator[Any]:
         """An opaque run as opaque stretches, and tokens where a line mentions a macro."""
