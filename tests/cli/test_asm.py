@@ -4,6 +4,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tilewright.elf.reader import read_object_file
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -25,6 +27,45 @@ def test_defines_and_include_folders(tilewright: Command, tmp_path: Path) -> Non
     result = tilewright("asm", "code.S", "-o", "out.o", "-I", "inc", "-D", "VALUE=21", "-D", "FLAG")
     assert (result.returncode, result.stderr) == (0, "")
     assert read_object_file(tmp_path / "out.o").sections[0].data == bytes.fromhex("2a000019")
+
+
+@pytest.mark.parametrize("folder", [".", "./inc", "{here}", "{here}/inc", "inc/..", "inc/../inc"])
+@pytest.mark.parametrize("source", ["code.S", "./inc/code.S", "{here}/code.S"])
+def test_folders_that_hold_the_source_and_what_it_includes(
+    tilewright: Command, tmp_path: Path, folder: str, source: str
+) -> None:
+    """Each file is named as a user would, whichever folder led to it."""
+    (tmp_path / "inc").mkdir()
+    for place in (tmp_path, tmp_path / "inc"):
+        (place / "h.h").write_text("#define ONE 1\nbogus ONE\n")
+        (place / "code.S").write_text('#define TWO 2\n#include "h.h"\nwrong TWO\n')
+    source = source.format(here=tmp_path)
+    result = tilewright("asm", source, "-I", folder.format(here=tmp_path))
+    header = "inc/h.h" if "inc" in source else "h.h"
+    places = [line.split(": ")[0] for line in result.stderr.splitlines() if ": error" in line]
+    assert places == [f"{header}:2:1", f"{source.removeprefix('./')}:3:1"]
+
+
+def test_a_source_in_a_searched_folder_assembles(tilewright: Command, tmp_path: Path) -> None:
+    (tmp_path / "code.S").write_text("#define ONE 1\nsetzi $m0, ONE\n")
+    result = tilewright("asm", "code.S", "-I", ".")
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_cpp_without_an_sdk(
+    tilewright: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "code.cpp").write_text("int zero() { return 0; }\n")
+    for variable in ("TILEWRIGHT_POPC", "POPLAR_SDK_ENABLED", "POPLAR_SDK"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = tilewright("asm", "code.cpp")
+    assert result.returncode == 1
+    assert "$TILEWRIGHT_POPC, which is not set" in result.stderr
+    assert "PATH, which has no popc" in result.stderr
+    assert not (tmp_path / "code.o").exists()
+    refused = tilewright("asm", "code.cpp", "--supervisor")
+    assert "are for assembly" in refused.stderr
 
 
 def test_errors_show_place_and_write_nothing(tilewright: Command, tmp_path: Path) -> None:

@@ -9,15 +9,22 @@ from typing import Annotated
 import typer
 
 from tilewright.elf.assembler import assemble_file
+from tilewright.elf.popc import compile_with_popc
 from tilewright.elf.writer import write_object
 from tilewright.errors import TilewrightError
 from tilewright.files import write_atomically
 from tilewright.isa import Mode
 
+_COMPILED = (".cpp", ".cc", ".cxx")
+"""C++, which only the vendor's compiler turns into objects."""
+
 
 def asm(
     source: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Assembly; .S is preprocessed, .s is not.")
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Assembly; .S is preprocessed, .s is not. C++ needs popc."
+        ),
     ],
     output: Annotated[
         Path | None,
@@ -42,16 +49,24 @@ def asm(
     ] = False,
 ) -> None:
     """Assemble a file into a Colossus object. With an error, nothing is written."""
+    target = output or Path(source.stem + ".o")
+    defines = dict(_parse_defines(define or ()))
+    if source.suffix in _COMPILED:
+        if supervisor or word_targets:
+            raise TilewrightError(f"{source}: --supervisor and --word-targets are for assembly")
+        compiled = compile_with_popc(source, defines=defines, include_dirs=include or ())
+        write_atomically(target, write_object(compiled))
+        return
     assembled = assemble_file(
         source,
         include_folders=include or (),
-        defines=dict(_parse_defines(define or ())),
+        defines=defines,
         mode=Mode.SUPERVISOR if supervisor else Mode.WORKER,
         word_targets=word_targets,
     )
     for warning in assembled.warnings:
         print(warning, file=sys.stderr)
-    write_atomically(output or Path(source.stem + ".o"), write_object(assembled.object))
+    write_atomically(target, write_object(assembled.object))
 
 
 def _parse_defines(texts: Iterable[str]) -> Iterable[tuple[str, str]]:

@@ -76,7 +76,7 @@ class _Preprocessor(pcpp.Preprocessor):
         self._diagnostics = diagnostics
         self._texts: dict[str, list[str]] = {}
         self._includers: dict[str, Line] = {}
-        self.rewrite_paths: list[tuple[str, str]] = []
+        self.rewrite_paths: list[tuple[str, str]] = []  # files keep their names
         for moment in ("__DATE__", "__TIME__"):  # builds are deterministic
             self.undef(moment)
 
@@ -90,6 +90,10 @@ class _Preprocessor(pcpp.Preprocessor):
             return []
 
     # -- reading ------------------------------------------------------------------------------
+
+    def add_path(self, path: str) -> None:
+        """Search a folder. pcpp would also rename all files in it, under which we know texts."""
+        self.path.append(path)
 
     def _read(self, path: str, text: str) -> str:
         text = _ODD_BREAKS.sub(lambda match: match[0] if match[0][0] == '"' else " ", text)
