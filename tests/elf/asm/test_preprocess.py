@@ -414,7 +414,7 @@ def test_faults_of_the_preprocessor_come_alone(built: Files) -> None:
 # -- against plain pcpp ---------------------------------------------------------------------------
 
 
-class Plain(pcpp.Preprocessor):  # type: ignore[misc]
+class Plain(pcpp.Preprocessor):  # type: ignore[misc]  # pcpp has no types
     """pcpp as it comes, with its errors counted and unknown directives left out."""
 
     def __init__(self) -> None:

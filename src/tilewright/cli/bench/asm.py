@@ -7,6 +7,7 @@ an include and a macro in use, which adds the preprocessor.
 
 import random
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from tilewright.cli.bench.figure import Figure, best_seconds
@@ -26,7 +27,7 @@ def asm_figures() -> list[Figure]:
         for suffix, text in ((".s", plain), (".S", preprocessed)):
             path = Path(folder, "code").with_suffix(suffix)
             path.write_text(text)
-            seconds = best_seconds(lambda path=path: assemble_file(path))  # type: ignore[misc]
+            seconds = best_seconds(partial(assemble_file, path))
             name = "plain" if suffix == ".s" else "preprocessed"
             figures.append(Figure(f"asm.{name}_lines_per_second", _LINES / seconds, "1/s"))
     return figures

@@ -1,4 +1,4 @@
-"""Speed of emulated workers: loops of one core, and how long code takes to get ready."""
+"""Speed of the emulated chip: loops of workers and supervisors, threads, and times to start."""
 
 import math
 import os

@@ -13,8 +13,9 @@ from tilewright.target.row_events import pointer_delays, row_end_delays
 from tilewright.target.topology import NEUTRAL_MUX, physical_tile
 
 _CODE = MEMORY_BASE + 0x4000
-_LONG, _SHORT, _WORD = 98_304, 256, 4
+_LONG, _SHORT = 98_304, 256
 """Words of a message."""
+_WORD = 4
 _MESSAGES, _PHASES, _ROUNDS = TILES // 2, 4, 2
 _FIRST_EVENT = 80
 """Early enough for the farthest receiver to select its source in an event of the row."""
@@ -24,7 +25,7 @@ _LONGEST_DELAY = 4096
 
 
 def exchange_figures() -> list[Figure]:
-    """Messages of short ones, and bytes of long ones, per second."""
+    """Messages per second, if they are short, and bytes per second, if they are long."""
     long, short = (min(_seconds(words) for _ in range(_ROUNDS)) for words in (_LONG, _SHORT))
     sent = _PHASES * _MESSAGES
     return [

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Protocol
 
 from tilewright.elf.asm.diagnostics import Fault, Place
@@ -90,17 +91,17 @@ _VISIBILITIES = {
     ".internal": Visibility.INTERNAL,
     ".protected": Visibility.PROTECTED,
 }
-_SWITCHES: dict[str, dict[str, object]] = {
-    ".worker": {"mode": Mode.WORKER},
-    ".supervisor": {"mode": Mode.SUPERVISOR},
-    ".allow_optimizations": {"allow_optimizations": True},
-    ".warn_on_invalid_bundles": {"relax_bundles": True},
-    ".error_on_invalid_bundles": {"relax_bundles": False},
-    ".allow_invalid_operands": {"allow_invalid_operands": True},
-    ".error_on_invalid_operands": {"allow_invalid_operands": False},
-    ".allow_invalid_execution_mode": {"allow_invalid_mode": True},
-    ".error_on_invalid_execution_mode": {"allow_invalid_mode": False},
-    ".allow_invalid_repeat": {"allow_invalid_repeat": True},
+_SWITCHES: dict[str, Callable[[Switches], Switches]] = {
+    ".worker": partial(replace, mode=Mode.WORKER),
+    ".supervisor": partial(replace, mode=Mode.SUPERVISOR),
+    ".allow_optimizations": partial(replace, allow_optimizations=True),
+    ".warn_on_invalid_bundles": partial(replace, relax_bundles=True),
+    ".error_on_invalid_bundles": partial(replace, relax_bundles=False),
+    ".allow_invalid_operands": partial(replace, allow_invalid_operands=True),
+    ".error_on_invalid_operands": partial(replace, allow_invalid_operands=False),
+    ".allow_invalid_execution_mode": partial(replace, allow_invalid_mode=True),
+    ".error_on_invalid_execution_mode": partial(replace, allow_invalid_mode=False),
+    ".allow_invalid_repeat": partial(replace, allow_invalid_repeat=True),
 }
 _MOVING = frozenset(
     {
@@ -427,7 +428,7 @@ class Directives:
 
     def _switch(self, name: str, text: str) -> None:
         self._no_operands(name, text)
-        self._host.change_switches(replace(self._host.switches, **_SWITCHES[name]))  # type: ignore[arg-type]
+        self._host.change_switches(_SWITCHES[name](self._host.switches))
 
     def _error(self, name: str, text: str) -> None:
         raise Fault(f"{name}: {_plain(text)}" if text else f"{name} was reached")

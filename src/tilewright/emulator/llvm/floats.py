@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,7 @@ def _absadd(builder: ir.IRBuilder, a: Emitted, b: Emitted) -> Emitted:
     )
 
 
-class LaneUnit:
+class LaneUnit(ABC):
     """One format's arithmetic: support functions on all lanes of their operands.
 
     The subclass tells how to take a value apart and how to finish a result.
@@ -54,19 +55,19 @@ class LaneUnit:
 
     # -- what differs between formats ---------------------------------------------------------
 
+    @abstractmethod
     def lanes(self, builder: ir.IRBuilder, value: Emitted) -> Emitted:
         """Patterns of the lanes of a value."""
-        raise NotImplementedError
 
+    @abstractmethod
     def finish(self, builder: ir.IRBuilder, rounded: Emitted, operands: list[Emitted]) -> Emitted:
         """The result structure from the host's singles."""
-        raise NotImplementedError
 
+    @abstractmethod
     def quick(
         self, builder: ir.IRBuilder, operation: Arithmetic, a: Emitted, b: Emitted
     ) -> tuple[Emitted, Emitted]:
         """Patterns of results, and the lanes in which they are right and raise no flags."""
-        raise NotImplementedError
 
     # -- arithmetic ---------------------------------------------------------------------------
 

@@ -36,6 +36,8 @@ from tilewright.emulator.state import WEIGHTS
 from tilewright.target.formats import F16
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tilewright.emulator.llvm.machine import LlvmMachine
 
 COLUMNS = 4
@@ -58,7 +60,7 @@ def converted(machine: LlvmMachine, kind: str, index: int) -> Emitted:
 
     def emit(builder: ir.IRBuilder, table: Emitted) -> None:
         arguments = [table, machine.weights_at(index, builder)]
-        body = _convert_halves
+        body: Callable[..., Emitted] = _convert_halves
         if kind == "f8":
             arguments.append(machine.support(f"f8.value.{machine.control.weight_format}"))
             body = _quarter_conversion(2.0**machine.control.scale)
@@ -156,7 +158,9 @@ def _last_place(builder: ir.IRBuilder, column: Emitted) -> Emitted:
     return builder.select(is_zero(builder, column), like(size, 31), field)
 
 
-def _quarter_conversion(scale: float):  # type: ignore[no-untyped-def]
+def _quarter_conversion(
+    scale: float,
+) -> Callable[[ir.IRBuilder, Emitted, Emitted, Emitted], Emitted]:
     """With the scale of products in the weights."""
 
     def body(builder: ir.IRBuilder, table: Emitted, entries: Emitted, values: Emitted) -> Emitted:

@@ -28,7 +28,7 @@ from tilewright.target.formats.sums import (
     sum_f16,
 )
 
-__all__ = [  # noqa: RUF022 - grouped
+__all__ = [  # noqa: RUF022 - grouped by subject, not sorted
     # formats
     "BinaryFormat",
     "F16",
