@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tilewright.caching import DIRECTORY_VARIABLE
 from tilewright.emulator.llvm import LlvmWorkers, ObjectCache
 from tilewright.emulator.llvm import workers as driver
-from tilewright.emulator.llvm.cache import DIRECTORY_VARIABLE, default_cache
+from tilewright.emulator.llvm.cache import default_cache
 from tilewright.emulator.memory import TileMemory
 from tilewright.emulator.state import TILE
 from tilewright.isa import FORM_BY_NAME, encode

@@ -8,18 +8,15 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from tilewright.caching import cache_directory, source_digest
 from tilewright.emulator.llvm.control import FloatControl
 from tilewright.emulator.llvm.host import Host
 
-DIRECTORY_VARIABLE = "TILEWRIGHT_CACHE"
-"""The environment variable that says where caches are kept; empty for none."""
 _SOURCES = ("tilewright.isa", "tilewright.isa.meaning", "tilewright.emulator", "tilewright.target")
 """Packages whose text decides on what is translated, and how."""
 
@@ -69,10 +66,7 @@ class ObjectCache:
 
 def default_cache() -> ObjectCache:
     """In $TILEWRIGHT_CACHE, or else in the user's cache directory."""
-    place = os.environ.get(DIRECTORY_VARIABLE)
-    if place is None:
-        return ObjectCache(Path.home() / ".cache" / "tilewright" / "worker-code")
-    return ObjectCache(Path(place) / "worker-code" if place else None)
+    return ObjectCache(cache_directory("worker-code"))
 
 
 def cache_key(entry: int, control: FloatControl, host: Host) -> str:
@@ -84,20 +78,7 @@ def cache_key(entry: int, control: FloatControl, host: Host) -> str:
 @lru_cache(maxsize=1)
 def _version() -> str:
     """A hash of the table, the meanings, the formats and the translator."""
-    digest = hashlib.sha256()
-    for package in _SOURCES:
-        for name, content in sorted(_files(resources.files(package), package)):
-            digest.update(name.encode() + b"\0" + content + b"\0")
-    return digest.hexdigest()
-
-
-def _files(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
-    for item in folder.iterdir():
-        name = f"{prefix}/{item.name}"
-        if item.is_dir():
-            yield from _files(item, name)
-        elif item.name.endswith((".py", ".txt")):
-            yield name, item.read_bytes()
+    return source_digest(_SOURCES)
 
 
 _MAGIC = b"tilewright worker code 1\n"

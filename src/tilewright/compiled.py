@@ -1,0 +1,46 @@
+"""Functions compiled to machine code: loops over many small things that arrays cannot express.
+
+numba, a library over llvmlite, compiles a function when it is first called with arguments of a
+kind, and keeps the code on disk. It sees changes in the function's own file only; so the folder is
+named after the text of the whole package, and no process runs code of another version.
+
+Importing this takes numba's 0.4 s: modules with compiled functions are imported where they are
+needed, not by packages on behalf of their users.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TypeVar
+
+import numba
+
+from tilewright.caching import cache_directory, source_digest
+
+_Function = TypeVar("_Function", bound=Callable[..., object])
+
+
+def compiled(function: _Function) -> _Function:
+    """Compile `function`, which must keep to what numba supports. It runs without the GIL."""
+    directory = _directory()
+    others = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = directory or others
+    try:
+        compiling: Callable[[_Function], _Function]
+        compiling = numba.njit(nogil=True, cache=directory is not None)
+        return compiling(function)
+    finally:
+        numba.config.CACHE_DIR = others
+
+
+@lru_cache(maxsize=1)
+def _directory() -> str | None:
+    """None if there is none, or none that can be written."""
+    folder = cache_directory("compiled")
+    if folder is None:
+        return None
+    place = folder / source_digest(["tilewright"])[:32]
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return str(place)
