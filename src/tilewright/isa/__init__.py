@@ -4,14 +4,17 @@
 `tilewright.isa.meaning`, once, by mnemonic.
 
 - forms: `FORMS`, `FORM_BY_NAME`, `Form`, `Operand`, `Field`, `Kind`, `Lane`, `Mode`, `Evidence`
-- words: `encode`, `decode`, `decode_words`, `Instruction`, `UNKNOWN`, `COISSUE`, `EncodingError`
+- words: `encode`, `encode_words`, `decode`, `decode_words`, `Instruction`, `UNKNOWN`, `COISSUE`,
+  `EncodingError`
+- the second word of `sendpicp`: `CONTROL_SOURCE`, `CONTROL_POINTER`, `CONTROL_IS_PAIRED`
 - bundles: `bundle_faults`, `written_registers`
 - text: `instruction_text`, `SPELLINGS`, `Spelling`, `spelling_of`
 - registers: `parse_register`, `register_name`, `RegisterError`
 """
 
 from tilewright.isa.bundles import bundle_faults, written_registers
-from tilewright.isa.codec import UNKNOWN, Instruction, decode, decode_words, encode
+from tilewright.isa.codec import UNKNOWN, Instruction, decode, decode_words, encode, encode_words
+from tilewright.isa.controls import CONTROL_IS_PAIRED, CONTROL_POINTER, CONTROL_SOURCE
 from tilewright.isa.fields import Field
 from tilewright.isa.forms import (
     COISSUE,
@@ -29,6 +32,9 @@ from tilewright.isa.table import FORM_BY_NAME, FORMS
 
 __all__ = [
     "COISSUE",
+    "CONTROL_IS_PAIRED",
+    "CONTROL_POINTER",
+    "CONTROL_SOURCE",
     "FORMS",
     "FORM_BY_NAME",
     "SPELLINGS",
@@ -48,6 +54,7 @@ __all__ = [
     "decode",
     "decode_words",
     "encode",
+    "encode_words",
     "instruction_text",
     "parse_register",
     "register_name",

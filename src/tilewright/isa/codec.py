@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import NDArray
 
 from tilewright.isa.forms import COISSUE, EncodingError, Form
@@ -37,6 +38,35 @@ def encode(form: Form, values: Sequence[int], coissue: bool = False) -> int:
         except EncodingError as error:
             raise EncodingError(f"operand {position} of '{form.mnemonic}': {error}") from None
     return word | COISSUE if coissue else word
+
+
+def encode_words(form: Form, *values: npt.ArrayLike) -> NDArray[np.uint32]:
+    """The words of a form for arrays of operand values, which broadcast against each other.
+
+    No word is half of a bundle. Raises `EncodingError` for the first value that does not fit.
+    """
+    if len(values) != len(form.operands):
+        raise EncodingError(
+            f"'{form.mnemonic}' takes {len(form.operands)} operands, got {len(values)}"
+        )
+    arrays = np.broadcast_arrays(*values) if values else [np.zeros((), np.int64)]
+    words = np.full(arrays[0].shape, form.base, dtype=np.int64)
+    for position, (operand, array) in enumerate(zip(form.operands, arrays, strict=False), start=1):
+        numbers = np.asarray(array, dtype=np.int64)
+        wrong = (
+            (numbers < operand.minimum)
+            | (numbers > operand.maximum)
+            | (numbers % operand.step != 0)
+        )
+        if wrong.any():
+            first = operand.show(int(numbers[wrong].flat[0]))
+            expected = operand.describe()
+            raise EncodingError(
+                f"operand {position} of '{form.mnemonic}': {expected} cannot be {first}"
+            )
+        stored = numbers >> operand.stored_shift & (1 << operand.field.width) - 1
+        words |= operand.field.insert(stored)
+    return words.astype(np.uint32)
 
 
 def decode(word: int) -> Instruction | None:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-Words = TypeVar("Words", int, NDArray[np.unsignedinteger[Any]])
+Words = TypeVar("Words", int, NDArray[np.integer[Any]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +42,23 @@ class Field:
             raise ValueError(f"bit ranges overlap: [{text}]")
         return field
 
-    def insert(self, value: int) -> int:
-        """The word's bits for an unsigned `value` that fits; all other bits are 0."""
-        word = 0
+    def insert(self, value: Words) -> Words:
+        """The word's bits for an unsigned `value` that fits; all other bits are 0.
+
+        Takes an array of values as well.
+        """
+        word: Any = value & 0
         for high, low in reversed(self.pieces):
             size = high - low + 1
-            word |= (value & ((1 << size) - 1)) << low
-            value >>= size
-        return word
+            word = word | (value & ((1 << size) - 1)) << low
+            value = value >> size
+        return cast("Words", word)
 
     def extract(self, word: Words) -> Words:
         """The unsigned value held by a word, or by each word of an array."""
-        value: Any = word & 0
-        for high, low in self.pieces:
+        (high, low), *others = self.pieces
+        value: Any = word >> low & ((1 << high - low + 1) - 1)
+        for high, low in others:
             size = high - low + 1
-            value <<= size
-            value |= word >> low & ((1 << size) - 1)
+            value = value << size | word >> low & ((1 << size) - 1)
         return cast("Words", value)

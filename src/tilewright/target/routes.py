@@ -96,6 +96,14 @@ def times(sources: npt.ArrayLike, receivers: npt.ArrayLike) -> IntArray:
     return _times(tile_ids(sources), tile_ids(receivers))
 
 
+def clock_skews(tiles: npt.ArrayLike) -> IntArray:
+    """What makes events of different tiles comparable when it is added to them, up to a constant.
+
+    Between events so counted, the time of a route is the way along the spine alone.
+    """
+    return _INSIDE_COLUMNS[tile_ids(tiles)]
+
+
 def paired_times(sources: npt.ArrayLike, receivers: npt.ArrayLike) -> IntArray:
     """As `times`, for the later member of each receiver's pair: one more than for the earlier."""
     source, receiver = tile_ids(sources), tile_ids(receivers)

@@ -3,6 +3,7 @@
 Counts are stored minus one. Evidence: a third party's encoder and measurements (docs/fidelity.md).
 """
 
+from tilewright.isa.controls import CONTROL_IS_PAIRED, CONTROL_POINTER, CONTROL_SOURCE
 from tilewright.isa.meaning.machine import Bound, Machine
 from tilewright.isa.meaning.registry import meaning
 
@@ -64,8 +65,9 @@ def send_and_control_twice(
 ) -> None:
     """The second word holds the values of both controls. Without a direction this only waits."""
     values = m.second_word()
-    m.receive_pointer(m.immediate(selector), values & 0x3_FFFF, at_last=False)
-    m.receive_source(values >> 31, values >> 18 & 0x1FFF, at_last=False)
+    m.receive_pointer(m.immediate(selector), CONTROL_POINTER.extract(values), at_last=False)
+    is_paired = CONTROL_IS_PAIRED.extract(values)
+    m.receive_source(is_paired, CONTROL_SOURCE.extract(values), at_last=False)
     events = m.immediate(count) + 1
     if m.immediate(control):
         m.send(events, m.immediate(address), m.immediate(control))

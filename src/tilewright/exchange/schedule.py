@@ -1,0 +1,225 @@
+"""A schedule of a phase: when each message leaves, chosen as the best of a few list schedules."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tilewright.exchange.bound import lower_bound, urgencies
+from tilewright.exchange.listing import Order, Relays, list_schedule
+from tilewright.exchange.messages import Flags, Messages, can_be_wide, make_messages
+from tilewright.exchange.phase import ExchangePhase, Ints
+from tilewright.exchange.timeline import NOTHING, Receivers, Sends
+from tilewright.target.geometry import TILES
+from tilewright.target.routes import clock_skews
+from tilewright.target.row_events import SENDER_LEAST_EVENTS
+from tilewright.target.topology import PARTNER_BIT, logical_tiles
+
+_GOOD_ENOUGH = 1.01
+"""Schedules are no longer improved when they are this close to the bound."""
+_EFFORT = 60_000
+"""Receives placed, over all schedules that are tried; one of each kind of messages always is."""
+_REPAIRS = 6
+"""How often the messages that decide on the end are preferred in a further schedule."""
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """`first` is the event in which each message's first item leaves; `bound` that of the phase.
+
+    `blockers` are the messages that kept each from leaving earlier, `NOTHING` if none did.
+    """
+
+    messages: Messages
+    first: Ints
+    blockers: Ints
+    bound: int
+
+    @property
+    def phase(self) -> ExchangePhase:
+        return self.messages.phase
+
+    @property
+    def slot(self) -> Ints:
+        """Per receiver: the slot of its first item."""
+        return self.first[self.messages.message] + self.messages.time
+
+    @property
+    def point(self) -> Ints:
+        """Per receiver: the event in which its first item takes its address."""
+        return self.slot + self.messages.point
+
+    @cached_property
+    def row_ends(self) -> Ints:
+        """Per tile: the last event of its row, 0 if it needs none.
+
+        Partners that lend their bus have rows as long as the sender's.
+        """
+        messages = self.messages
+        ends = np.zeros(TILES, dtype=np.int64)
+        received = self.first[messages.message] + messages.row_end
+        np.maximum.at(ends, messages.tile, received)
+        sent = np.maximum(self.first - 1 + messages.items, SENDER_LEAST_EVENTS)
+        np.maximum.at(ends, messages.source, sent)
+        lent = messages.source[messages.wide] ^ PARTNER_BIT
+        np.maximum.at(ends, lent, sent[messages.wide])
+        return ends
+
+    @property
+    def horizon(self) -> int:
+        """The last event of the longest row; 0 if nothing is moved."""
+        return int(self.row_ends.max())
+
+    @property
+    def chain(self) -> list[int]:
+        """The messages that decide on the end, first to last: each kept the next from leaving."""
+        if not len(self.messages):
+            return []
+        ends = self.first + self.messages.latency
+        found = [int(np.argmax(ends))]
+        while (before := int(self.blockers[found[-1]])) != NOTHING:
+            found.append(before)
+        return found[::-1]
+
+
+def schedule(phase: ExchangePhase) -> Schedule:
+    """When to send what, as soon as a few attempts can make it.
+
+    Deterministic. Raises `PhaseError` for what no schedule can do: a cycle of relays, or a tile
+    that would read and write a memory element at once.
+    """
+    bound = lower_bound(phase)
+    if not phase.transfers:
+        nothing = np.zeros(0, dtype=np.int64)
+        no = np.zeros(0, dtype=np.bool_)
+        return Schedule(make_messages(phase, no, no), nothing, nothing, bound)
+    attempts = [_Attempt(messages, bound) for messages in _variants(phase)]
+    firsts = [next(attempt.schedules) for attempt in attempts]
+    best = min(firsts, key=lambda found: found.horizon)
+    attempt = attempts[firsts.index(best)]
+    effort = sum(len(each.messages.tile) for each in firsts)
+    while best.horizon > _GOOD_ENOUGH * bound and effort <= _EFFORT:
+        found = next(attempt.schedules, None)
+        if found is None:
+            break
+        best = min(best, found, key=lambda each: each.horizon)
+        effort += len(found.messages.tile)
+    return best
+
+
+def _variants(phase: ExchangePhase) -> Iterator[Messages]:
+    """Ways to make messages of transfers: wide where possible or never; one by one or together."""
+    none = np.zeros(phase.transfers, dtype=np.bool_)
+    wide = can_be_wide(phase)
+    if wide.any():
+        yield make_messages(phase, wide, none)
+    yield make_messages(phase, none, none)
+    apart = _worth_splitting(phase)
+    if apart.any():
+        yield make_messages(phase, none, apart)
+
+
+def _worth_splitting(phase: ExchangePhase) -> Flags:
+    """Which transfers can be sent to each receiver apart without making a sender the bottleneck."""
+    counts = np.diff(phase.receiver_start)
+    received = np.bincount(phase.receiver_tile, weights=phase.receiver_words, minlength=TILES)
+    sent = np.bincount(phase.source_tile, weights=phase.words * counts, minlength=TILES)
+    affordable: Flags = sent[phase.source_tile] <= received.max()
+    return affordable & (counts > 1)
+
+
+class _Attempt:
+    """Schedules of given messages in different orders, each made when it is asked for."""
+
+    def __init__(self, messages: Messages, bound: int) -> None:
+        self._messages = messages
+        self._bound = bound
+        self._skews = clock_skews(np.arange(TILES)).astype(np.int64)
+        self._urgency = urgencies(messages)
+        self.schedules = self._schedules()
+
+    def _schedules(self) -> Iterator[Schedule]:
+        """One after the other, the later ones learning from the best of the earlier ones."""
+        typical = int(np.median(self._messages.items))
+        best: Schedule | None = None
+        for preference in (self._by_latency(), self._by_distance(), self._by_length()):
+            for tolerance in (0, typical // 2):
+                found = self._run(preference, self._urgency, tolerance)
+                if best is None or found.horizon < best.horizon:
+                    best, chosen = found, (preference, tolerance)
+                yield found
+        assert best is not None
+        urgency = self._urgency.copy()
+        for _ in range(_REPAIRS):
+            urgency[best.chain] += best.horizon
+            found = self._run(chosen[0], urgency, chosen[1])
+            if found.horizon < best.horizon:
+                best = found
+            yield found
+
+    def _run(self, preference: Ints, urgency: Ints, tolerance: int) -> Schedule:
+        order = np.lexsort((preference, -urgency, self._messages.source))
+        messages = self._messages.reordered(order)
+        start = np.searchsorted(messages.source, np.arange(TILES + 1))
+        first, blockers = list_schedule(
+            TILES,
+            _sends(messages),
+            _receivers(messages),
+            _relays(messages),
+            Order(start, urgency[order], tolerance),
+            self._skews,
+        )
+        found = np.empty_like(first)
+        found[order] = first
+        kept = np.empty_like(blockers)
+        kept[order] = np.where(blockers == NOTHING, NOTHING, order[blockers])
+        return Schedule(self._messages, found, kept, self._bound)
+
+    def _by_latency(self) -> Ints:
+        """What takes longest after it has left goes first."""
+        return self._messages.items - self._messages.latency
+
+    def _by_distance(self) -> Ints:
+        """Receivers that follow the source in the order of software first: patterns interlock."""
+        messages = self._messages
+        receiver = messages.tile[messages.receiver_start[:-1]]
+        return (logical_tiles(receiver) - logical_tiles(messages.source)).astype(np.int64) % TILES
+
+    def _by_length(self) -> Ints:
+        """Long messages first."""
+        return -self._messages.items
+
+
+def _sends(messages: Messages) -> Sends:
+    partner = np.where(messages.wide, messages.source ^ PARTNER_BIT, NOTHING)
+    return Sends(
+        messages.source,
+        messages.items,
+        messages.source_elements,
+        partner,
+        messages.receiver_start,
+    )
+
+
+def _receivers(messages: Messages) -> Receivers:
+    return Receivers(
+        messages.tile,
+        messages.kind,
+        messages.receiver_elements,
+        messages.time,
+        messages.point,
+        messages.direction,
+    )
+
+
+def _relays(messages: Messages) -> Relays:
+    readers, receivers = messages.waits
+    writers = messages.message[receivers]
+    order = np.argsort(writers, kind="stable")
+    return Relays(
+        start=np.searchsorted(writers[order], np.arange(len(messages) + 1)),
+        readers=readers[order],
+        receivers=receivers[order],
+        waiting=np.bincount(readers, minlength=len(messages)),
+    )
