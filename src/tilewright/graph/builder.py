@@ -57,7 +57,7 @@ class Builder(ABC):
         name: str = "",
     ) -> Tensor:
         """a · b over the last two axes; leading axes broadcast."""
-        return self.apply(ops.Gemm(transpose_a, transpose_b), a, b, name=name)
+        return self.apply(ops.Gemm(bool(transpose_a), bool(transpose_b)), a, b, name=name)
 
     def attention(
         self,
@@ -77,7 +77,7 @@ class Builder(ABC):
         if scale is None:
             scale = 1.0 / math.sqrt(q.shape[-1]) if q.shape else 1.0
         optional = () if key_counts is None else (key_counts,)
-        return self.apply(ops.Attention(float(scale), causal), q, k, v, *optional, name=name)
+        return self.apply(ops.Attention(float(scale), bool(causal)), q, k, v, *optional, name=name)
 
     # Element by element
 
@@ -151,17 +151,17 @@ class Builder(ABC):
 
     def reduce_sum(self, x: Tensor, axes: int = 1, *, keep: bool = False, name: str = "") -> Tensor:
         """Over the last `axes` axes; `keep` leaves them with extent 1."""
-        return self.apply(ops.Reduce(ops.Reduction.SUM, axes, keep), x, name=name)
+        return self._reduced(ops.Reduction.SUM, x, axes, keep, name)
 
     def reduce_mean(
         self, x: Tensor, axes: int = 1, *, keep: bool = False, name: str = ""
     ) -> Tensor:
         """Over the last `axes` axes; `keep` leaves them with extent 1."""
-        return self.apply(ops.Reduce(ops.Reduction.MEAN, axes, keep), x, name=name)
+        return self._reduced(ops.Reduction.MEAN, x, axes, keep, name)
 
     def reduce_max(self, x: Tensor, axes: int = 1, *, keep: bool = False, name: str = "") -> Tensor:
         """Over the last `axes` axes; `keep` leaves them with extent 1."""
-        return self.apply(ops.Reduce(ops.Reduction.MAX, axes, keep), x, name=name)
+        return self._reduced(ops.Reduction.MAX, x, axes, keep, name)
 
     # Views and casts
 
@@ -207,7 +207,7 @@ class Builder(ABC):
         """One after the other along `axis`."""
         if axis < 0 and parts:
             axis += parts[0].rank
-        return self.apply(ops.Concat(axis), *parts, name=name)
+        return self.apply(ops.Concat(python_operator.index(axis)), *parts, name=name)
 
     def broadcast(self, x: Tensor, shape: Sequence[int], *, name: str = "") -> Tensor:
         """Repeated along new leading axes and axes of extent 1, to `shape`."""
@@ -216,6 +216,9 @@ class Builder(ABC):
     def cast(self, x: Tensor, to: DType | NumberFormat, *, name: str = "") -> Tensor:
         """The same numbers in another format; `DType.F8F143.scaled(-4)` is one with a scale."""
         return self.apply(ops.Cast(as_format(to)), x, name=name)
+
+    def _reduced(self, kind: ops.Reduction, x: Tensor, axes: int, keep: bool, name: str) -> Tensor:
+        return self.apply(ops.Reduce(kind, python_operator.index(axes), bool(keep)), x, name=name)
 
     def _normalised(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -31,6 +32,7 @@ class RepeatBuilder:
     """
 
     def __init__(self, graph: ComputeGraph, count: int, name: str) -> None:
+        count = operator.index(count)
         if count < 1:
             raise misuse(f"a repeat needs one iteration or more, found {count}")
         self.count = count

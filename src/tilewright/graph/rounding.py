@@ -1,9 +1,11 @@
 """Rounding of numbers to a storage format: to nearest, ties to even."""
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.graph.types import DType, NumberFormat
+from tilewright.graph.types import INDEX_LIMIT, DType, NumberFormat
 
 F8_FRACTION_BITS = 3
 F8_LEAST_EXPONENT = -7
@@ -25,6 +27,15 @@ def round_to(format: NumberFormat, values: NDArray[np.float64]) -> NDArray[np.fl
     if format.dtype is DType.F8F143:
         return np.ldexp(_round_to_f8(np.ldexp(values, -format.scale)), format.scale)
     return values
+
+
+def largest(format: NumberFormat) -> float:
+    """The largest number that `format` holds."""
+    if format.dtype is DType.F8F143:
+        return math.ldexp(F8_LARGEST, format.scale)
+    if format.dtype is DType.I32:
+        return INDEX_LIMIT - 1
+    return float(np.finfo(np.float16 if format.dtype is DType.F16 else np.float32).max)
 
 
 def _round_to_f8(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from tilewright.graph.faults import OperatorError
+from tilewright.graph.faults import GraphError, OperatorError
 from tilewright.graph.operator import Operator
 from tilewright.graph.types import ValueType
 from tilewright.graph.values import Location, Value
@@ -85,7 +85,7 @@ def checked_result_types(
     """The types of the results. Raises `OperatorError` that names operator, operands and place."""
     try:
         return operator.result_types([operand.type for operand in operands])
-    except OperatorError as fault:
+    except GraphError as fault:
         place = f"{location}: " if location else ""
         shown = [
             f"\n    {_role(operator, index)} = {operand}"

@@ -26,6 +26,8 @@ class Tensor:
 
     __array_ufunc__ = None
     """So that NumPy's scalars leave arithmetic with a tensor to the tensor."""
+    __iter__ = None
+    """Python would otherwise index until an error comes."""
 
     @property
     def type(self) -> ValueType:

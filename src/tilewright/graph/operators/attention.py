@@ -69,7 +69,7 @@ class Attention(Formula):
             # What lies past the count takes no part, were it NaN.
             v = np.where(np.swapaxes(within, -1, -2), v, 0)
         scores = np.where(visible, (q @ np.swapaxes(k, -1, -2)) * self.scale, -np.inf)
-        return np.asarray(softmax(scores.astype(q.dtype)) @ v)
+        return np.asarray(softmax(scores) @ v)
 
 
 def _check_counts(counts: ValueType, q: ValueType) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tilewright.graph.faults import OperatorError
 from tilewright.graph.operator import Array, Formula, register
+from tilewright.graph.rounding import largest
 from tilewright.graph.types import INDEX_LIMIT, ValueType
 
 
@@ -38,6 +39,9 @@ class Constant(Formula):
             )
         if not all(math.isfinite(value) for value in self.values):
             raise OperatorError("the values of a constant must be finite")
+        limit = largest(self.type.format)
+        if self.type.dtype.is_float and any(abs(value) > limit for value in self.values):
+            raise OperatorError(f"{self.type.format} holds numbers up to {limit:g} only")
         return self.type
 
     def evaluate(self, operands: Sequence[Array]) -> Array:

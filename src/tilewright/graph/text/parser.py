@@ -28,10 +28,14 @@ def parse_graph(text: str, file: str = "<text>") -> ComputeGraph:
     Raises `GraphTextError`, which names `file`, line and column: of the first thing that is not in
     the text form, or of all broken rules of the graph.
     """
-    graph = _Parser(TokenReader(text, file)).graph()
+    reader = TokenReader(text, file)
+    start = reader.location
+    graph = _Parser(reader).graph()
     faults = find_faults(graph)
     if faults:
-        raise GraphTextError("\n".join(str(each) for each in faults))
+        raise GraphTextError(
+            "\n".join(f"{each.location or start}: {each.message}" for each in faults)
+        )
     return graph
 
 
