@@ -15,7 +15,7 @@ from tilewright.graph.types import Shape
 
 Arrays = dict[str, NDArray[np.float64]]
 
-names = st.text(max_size=8)
+names = st.sampled_from(["", "x", "ffn up", 'layer.0 "w"']) | st.text(max_size=8)
 extents = st.integers(1, 4)
 shapes = st.lists(extents, max_size=4).map(tuple)
 float_formats = st.one_of(
@@ -28,7 +28,11 @@ epsilons = st.floats(1e-12, 1e-2)
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """A graph in the making: `pool` holds the tensors that the open region may use."""
+    """A graph in the making.
+
+    `pool` holds the tensors that the open region may use, the latest first: hypothesis likes to
+    choose what comes first.
+    """
 
     draw: st.DrawFn
     graph: ComputeGraph
@@ -210,19 +214,23 @@ def _repeat(m: Making) -> Tensor:
     with repeat as body:
         carried = [body.carry(each, m.name()) for each in initial]
         own = [*carried, *(body.each(values, m.name()) for values in elements)]
-        inside = replace(m, pool=[*m.pool, *own], depth=m.depth + 1)
+        inside = replace(m, pool=[*own, *m.pool], depth=m.depth + 1)
         steps(inside, m.draw(st.integers(1, 3)))
-        body.yields(*(_next(inside, each, len(m.pool)) for each in carried))
+        made = inside.pool[: -len(own) - len(m.pool)]
+        body.yields(*(_next(inside, each, made) for each in carried))
     return m.draw(st.sampled_from(repeat.results))
 
 
-def _next(m: Making, carried: Tensor, own_from: int) -> Tensor:
-    """A tensor of the body to yield for `carried`; the latest is the most telling."""
-    fit = [each for each in m.pool[own_from:] if each.type == carried.type]
-    return fit[-1] if m.flag() else m.draw(st.sampled_from(fit))
+def _next(m: Making, carried: Tensor, made: list[Tensor]) -> Tensor:
+    """What to yield for `carried`: if possible, something that the body made."""
+    fit = [each for each in made if each.type == carried.type]
+    if fit:
+        return m.draw(st.sampled_from(fit))
+    return m.graph.cast(m.graph.tanh(carried), carried.format)
 
 
 STEPS: dict[str, Callable[[Making], Tensor]] = {
+    "repeat": _repeat,
     **{
         each: lambda m, each=each: _unary(m)(each)  # type: ignore[misc] # binds each name
         for each in ("gelu", "gelu_tanh", "relu", "silu", "sigmoid", "tanh", "exp", "sqrt")
@@ -248,7 +256,6 @@ STEPS: dict[str, Callable[[Making], Tensor]] = {
     "broadcast": _broadcast,
     "cast": _cast,
     "constant": _constant,
-    "repeat": _repeat,
 }
 """By mnemonic, a function that adds such an operation."""
 
@@ -256,13 +263,17 @@ DEEPEST = 2
 MOST_ELEMENTS = 2000
 
 
+_PLAIN = [each for each in STEPS if each != "repeat"]
+_KINDS = {False: _PLAIN, True: ["repeat", "repeat", *_PLAIN, "repeat"]}
+"""What to draw from, without repeats and with; they are worth more than one draw in thirty."""
+
+
 def steps(m: Making, count: int) -> None:
     """Add operations of `count` random kinds to the open region, and their results to the pool."""
     for _ in range(count):
-        mnemonics = [each for each in STEPS if each != "repeat" or m.depth < DEEPEST]
-        made = STEPS[m.draw(st.sampled_from(mnemonics))](m)
+        made = STEPS[m.draw(st.sampled_from(_KINDS[m.depth < DEEPEST]))](m)
         if made.type.elements <= MOST_ELEMENTS and made.rank <= 4:
-            m.pool.append(made)
+            m.pool.insert(0, made)
 
 
 @st.composite
