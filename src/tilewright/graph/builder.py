@@ -40,7 +40,7 @@ class Builder(ABC):
         """Numbers that are part of the graph: a number or an array of any shape."""
         array = np.asarray(values, np.float64)
         flat = tuple(array.ravel().tolist())
-        if len(set(flat)) == 1 and math.copysign(1, min(flat)) == math.copysign(1, max(flat)):
+        if len({number.hex() for number in flat}) == 1:  # which tells −0 from 0
             flat = flat[:1]
         type = ValueType(as_format(format), array.shape)
         return self.apply(ops.Constant(type, flat), name=name)
