@@ -157,6 +157,10 @@ def test_other_mistakes_name_the_line() -> None:
         lambda: graph.input("x", (2,)),
         lambda: graph.input("flat", (0,)),
         lambda: graph.repeat(0),
+        lambda: x + "one",  # type: ignore[operator] # a mistake
+        lambda: x.cast("f16"),  # type: ignore[arg-type] # a mistake
+        lambda: graph.constant([1, 2.5], DType.I32),
+        lambda: graph.constant([]),
     ):
         with pytest.raises(GraphError, match="^" + re.escape(__file__) + r":\d+: "):
             build()

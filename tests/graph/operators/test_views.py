@@ -20,7 +20,8 @@ def test_reshape(apply: Apply) -> None:
 
 
 def test_transpose(apply: Apply) -> None:
-    found = apply(lambda g, x: x.transpose(2, 0, 1), NUMBERED)
+    found = apply(lambda g, x: x.transpose((2, 0, 1)), NUMBERED)
+    np.testing.assert_array_equal(found, apply(lambda g, x: x.transpose(2, 0, 1), NUMBERED))
     assert found.shape == (8, 2, 3)
     for i, j, k in product(range(8), range(2), range(3)):
         assert found[i, j, k] == NUMBERED[j, k, i]
