@@ -67,7 +67,7 @@ def make_operator(
     """The operator; a field that is a `ValueType` is the type of its result."""
     given = dict(attributes)
     kinds = _kinds(operator)
-    for field in fields(operator):  # type: ignore[arg-type] # every operator is a dataclass
+    for field in fields(operator):
         if kinds[field.name] is ValueType:
             given[field.name] = result
         elif field.name not in given and field.default is MISSING:
@@ -82,7 +82,7 @@ def make_operator(
 def _kinds(operator: type[Operator]) -> dict[str, Any]:
     """The fields as they are annotated."""
     hints = get_type_hints(operator)
-    return {field.name: hints[field.name] for field in fields(operator)}  # type: ignore[arg-type] # as above
+    return {field.name: hints[field.name] for field in fields(operator)}
 
 
 def _attribute(
