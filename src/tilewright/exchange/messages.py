@@ -11,9 +11,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.exchange.elements import elements
 from tilewright.exchange.phase import WORD_SIZE, ExchangePhase, Ints
 from tilewright.exchange.relays import waits
-from tilewright.target.geometry import ELEMENT_SIZE, MEMORY_BASE, REGION1_BASE
 from tilewright.target.routes import directions, early_members, times
 from tilewright.target.row_events import (
     FORMAT_BEFORE_POINTER,
@@ -30,8 +30,6 @@ NARROW, EARLY, LATE = 0, 1, 2
 """Kinds of receivers: of 32-bit items; of 64-bit items, the earlier and the later of the pair."""
 
 WIDE_SIZE = 2 * WORD_SIZE
-_REGION1_FIRST = (REGION1_BASE - MEMORY_BASE) // ELEMENT_SIZE
-"""The number of the first element of region 1; the exchange sees its elements in pairs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +80,12 @@ class Messages:
     @property
     def source_elements(self) -> Ints:
         """Per message: the memory elements it reads, as bits."""
-        return _elements(self.address, self.end)
+        return elements(self.address, self.end)
 
     @property
     def receiver_elements(self) -> Ints:
         """Per receiver: the memory elements it writes, as bits."""
-        return _elements(self.destination, self.destination_end)
+        return elements(self.destination, self.destination_end)
 
     @property
     def row_end(self) -> Ints:
@@ -291,15 +289,3 @@ def _check_loopbacks(messages: Messages) -> None:
         "move the destination into another element",
         messages.transfer[source[is_own & shares & meets]],
     )
-
-
-def _elements(address: Ints, end: Ints) -> Ints:
-    """The memory elements of bytes `address` to `end`, as bits."""
-    first, last = _element(address), _element(end - 1)
-    return (2 << last) - (1 << first)
-
-
-def _element(address: Ints) -> Ints:
-    number = (address - MEMORY_BASE) // ELEMENT_SIZE
-    paired = _REGION1_FIRST + (number - _REGION1_FIRST) // 2
-    return np.where(number < _REGION1_FIRST, number, paired)

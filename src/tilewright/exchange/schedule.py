@@ -26,9 +26,10 @@ _REPAIRS = 6
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """`first` is the event in which each message's first item leaves; `bound` that of the phase.
+    """`first` is the event in which each message's first item leaves.
 
-    `blockers` are the messages that kept each from leaving earlier, `NOTHING` if none did.
+    `bound` is the lower bound for messages with such receivers, in either width; `blockers` are the
+    messages that kept each from leaving earlier, `NOTHING` if none did.
     """
 
     messages: Messages
@@ -89,35 +90,79 @@ def schedule(phase: ExchangePhase) -> Schedule:
     Deterministic. Raises `PhaseError` for what no schedule can do: a cycle of relays, or a tile
     that would read and write a memory element at once.
     """
-    bound = lower_bound(phase)
+    search = _Search(phase)
     if not phase.transfers:
         nothing = np.zeros(0, dtype=np.int64)
         no = np.zeros(0, dtype=np.bool_)
-        return Schedule(make_messages(phase, no, no), nothing, nothing, bound)
-    attempts = [_Attempt(messages, bound) for messages in _variants(phase)]
-    firsts = [next(attempt.schedules) for attempt in attempts]
-    best = min(firsts, key=lambda found: found.horizon)
-    attempt = attempts[firsts.index(best)]
-    effort = sum(len(each.messages.tile) for each in firsts)
-    while best.horizon > _GOOD_ENOUGH * bound and effort <= _EFFORT:
+        return Schedule(make_messages(phase, no, no), nothing, nothing, 0)
+    never = np.zeros(phase.transfers, dtype=np.bool_)
+    wide, apart = can_be_wide(phase), _worth_splitting(phase)
+    if wide.any():
+        search.try_messages(wide, never)
+    search.try_messages(never, never)
+    if apart.any():
+        search.try_messages(never, apart)
+    search.toggle_widths()
+    search.improve()
+    return search.best
+
+
+class _Search:
+    """The best schedule so far, and what has been spent on it."""
+
+    def __init__(self, phase: ExchangePhase) -> None:
+        self._phase = phase
+        self._effort = 0
+        self._tried: list[tuple[Schedule, _Attempt]] = []
+
+    @property
+    def best(self) -> Schedule:
+        return self._best[0]
+
+    @property
+    def _best(self) -> "tuple[Schedule, _Attempt]":
+        return min(self._tried, key=lambda entry: entry[0].horizon)
+
+    @property
+    def _goes_on(self) -> bool:
+        return self.best.horizon > _GOOD_ENOUGH * self.best.bound and self._effort <= _EFFORT
+
+    def try_messages(self, wide: Flags, apart: Flags) -> None:
+        """Make the first schedule of transfers that are sent so."""
+        messages = make_messages(self._phase, wide, apart)
+        self._take(_Attempt(messages, lower_bound(self._phase, apart)))
+
+    def toggle_widths(self) -> None:
+        """Send transfers that decide on the end in the other width, as long as that helps."""
+        able = can_be_wide(self._phase)
+        never = np.zeros_like(able)
+        while able.any() and self._goes_on:
+            best = self.best
+            messages = best.messages
+            wide = np.zeros_like(able)
+            wide[messages.transfer[messages.wide]] = True
+            deciding = np.zeros_like(able)
+            deciding[messages.transfer[best.chain]] = True
+            if not (deciding & able).any():
+                return
+            self.try_messages(wide ^ (deciding & able), never)
+            if self.best is best:
+                return
+
+    def improve(self) -> None:
+        """Try other orders of the messages that did best."""
+        attempt = self._best[1]
+        while self._goes_on and self._take(attempt):
+            continue
+
+    def _take(self, attempt: "_Attempt") -> bool:
+        """The next schedule of an attempt; False if there is none."""
         found = next(attempt.schedules, None)
         if found is None:
-            break
-        best = min(best, found, key=lambda each: each.horizon)
-        effort += len(found.messages.tile)
-    return best
-
-
-def _variants(phase: ExchangePhase) -> Iterator[Messages]:
-    """Ways to make messages of transfers: wide where possible or never; one by one or together."""
-    none = np.zeros(phase.transfers, dtype=np.bool_)
-    wide = can_be_wide(phase)
-    if wide.any():
-        yield make_messages(phase, wide, none)
-    yield make_messages(phase, none, none)
-    apart = _worth_splitting(phase)
-    if apart.any():
-        yield make_messages(phase, none, apart)
+            return False
+        self._tried.append((found, attempt))
+        self._effort += len(found.messages.tile)
+        return True
 
 
 def _worth_splitting(phase: ExchangePhase) -> Flags:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-Words = TypeVar("Words", int, NDArray[np.integer[Any]])
+Words = TypeVar("Words", bound=int | NDArray[np.integer[Any]])
 
 
 @dataclass(frozen=True, slots=True)
