@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from tilewright.exchange import ExchangePhase, PhaseError, Transfer
+from tilewright.exchange import ExchangePhase, PhaseError, Transfer, schedule
+from tilewright.exchange.phase import Ints
 from tilewright.target.geometry import MEMORY_END, REGION1_BASE, TILES
 
 SIZES = (1, 2, 3, 15, 16, 17, 31, 32, 51, 52, 53, 54, 63, 64, 65, 127, 128, 130, 256, 512, 1024)
@@ -33,16 +34,22 @@ def random_phase(seed: int, tiles: int, transfers: int) -> ExchangePhase:
     found: list[Transfer] = []
     while len(found) < transfers:
         each = _random_transfer(rng, places, memory, found)
-        try:
-            ExchangePhase.of([each])
-        except PhaseError:
-            continue
-        found.append(each)
+        if _may_join(each):
+            found.append(each)
     return ExchangePhase.of(found)
 
 
+def _may_join(transfer: Transfer) -> bool:
+    """Whether it can be sent at all: not out of memory, nor out of an element into itself."""
+    try:
+        schedule(ExchangePhase.of([transfer]))
+    except PhaseError:
+        return False
+    return True
+
+
 def _random_transfer(
-    rng: np.random.Generator, places: np.ndarray, memory: _Memory, before: list[Transfer]
+    rng: np.random.Generator, places: Ints, memory: _Memory, before: list[Transfer]
 ) -> Transfer:
     words = int(rng.choice(SIZES))
     source = int(rng.choice(places))

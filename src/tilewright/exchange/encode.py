@@ -79,10 +79,22 @@ def encode(
 
     Raises `PhaseError` for an address below its base or out of the reach of an instruction.
     """
+    steps = np.broadcast_to(receiver_steps, schedule.phase.receiver_tile.shape)
+    receives = tile_receives(schedule)
+    controls = tile_controls(schedule, receives, steps[schedule.messages.receiver])
+    return write(schedule, tile_sends(schedule), receives, controls, incoming_base, outgoing_base)
+
+
+def write(
+    schedule: Schedule,
+    sends: TileSends,
+    receives: TileReceives,
+    controls: TileControls,
+    incoming_base: npt.ArrayLike = 0,
+    outgoing_base: npt.ArrayLike = 0,
+) -> Rows:
+    """The rows that do what is given, whether or not it is what the schedule says."""
     phase, messages = schedule.phase, schedule.messages
-    steps = np.broadcast_to(receiver_steps, phase.receiver_tile.shape)[messages.receiver]
-    sends, receives = tile_sends(schedule), tile_receives(schedule)
-    controls = tile_controls(schedule, receives, steps)
     bases = _Bases(phase, _per_tile(incoming_base), _per_tile(outgoing_base))
     draft, start = write_rows(
         schedule.row_ends,

@@ -8,7 +8,7 @@ from tilewright.target.timing import PHASE_BOUNDARY
 LATENCY_EVENTS = 150
 """From the first send of a phase to the end of the last row, without the words' own events.
 
-Of the patterns that `tilewright bench exchange` schedules, spread over the chip, it is 57 to 176."""
+Of the patterns that `tilewright bench exchange` schedules it is 57 to 176."""
 
 LATENCY_ERROR = (-95, 30)
 """In those patterns, rows end at most so many events sooner, or later, than estimated. Relays, and

@@ -48,10 +48,11 @@ class Field:
         Takes an array of values as well.
         """
         word: Any = value & 0
+        rest: Any = value
         for high, low in reversed(self.pieces):
             size = high - low + 1
-            word = word | (value & ((1 << size) - 1)) << low
-            value = value >> size
+            word = word | (rest & ((1 << size) - 1)) << low
+            rest = rest >> size
         return cast("Words", word)
 
     def extract(self, word: Words) -> Words:

@@ -17,6 +17,7 @@ from tilewright.cli.bench.exchange import exchange_figures
 from tilewright.cli.bench.figure import Benchmark, Figure
 from tilewright.cli.bench.isa import isa_figures
 from tilewright.cli.bench.link import link_figures
+from tilewright.cli.bench.phases import phase_figures
 from tilewright.errors import TilewrightError
 
 BENCHMARKS: dict[str, Benchmark] = {
@@ -24,7 +25,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "asm": asm_figures,
     "link": link_figures,
     "emulator": emulator_figures,
-    "exchange": exchange_figures,
+    "exchange": lambda: [*phase_figures(), *exchange_figures()],
 }
 
 

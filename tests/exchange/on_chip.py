@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tilewright.elf.assembler import assemble
 from tilewright.emulator.chip import Chip, End, Outcome
@@ -18,6 +20,7 @@ CODE = MEMORY_BASE + 0x100
 """Programs lie from here to where `patterns` have their sources."""
 
 
+@lru_cache
 def _code(text: str) -> bytes:
     return bytes(assemble(text, mode=Mode.SUPERVISOR).sections[0].data)
 
@@ -31,10 +34,14 @@ _END = _code("trap 0")
 
 
 def tile_image(
-    tile: int, phases: Sequence[Rows], between: Callable[[int, int], bytes]
+    tile: int,
+    phases: Sequence[Rows],
+    between: Callable[[int, int], bytes],
+    before: Callable[[int], str],
 ) -> TileImage:
     """A program that runs a tile's rows; `between(tile, number)` is its code after a phase."""
-    code = _START
+    code = _START + _code(before(tile))
+    code += _PAD if len(code) % 8 else b""
     for number, rows in enumerate(phases):
         row = rows.row(tile).astype("<u4").tobytes()
         code += _ACTIVE + row if row else _INACTIVE
@@ -45,6 +52,10 @@ def tile_image(
 
 def no_code(tile: int, number: int) -> bytes:
     return b""
+
+
+def no_preparation(tile: int) -> str:
+    return "setzi $m1, 0"
 
 
 @dataclass
@@ -60,16 +71,17 @@ def run_on_chip(
     phases: Sequence[Rows],
     fill: Callable[[TileMemory], None],
     between: Callable[[int, int], bytes] = no_code,
+    before: Callable[[int], str] = no_preparation,
 ) -> Run:
     """All tiles run their rows of all phases, judged by the rule for encoders."""
-    chip, before = Chip(clash_rule=ClashRule.WINDOW), TileMemory(TILES)
+    chip, memory = Chip(clash_rule=ClashRule.WINDOW), TileMemory(TILES)
     fill(chip.memory)
-    fill(before)
+    fill(memory)
     for tile in range(TILES):
-        image = tile_image(tile, phases, between)
+        image = tile_image(tile, phases, between, before)
         chip.load(tile, image)
-        before.write(tile, CODE, image.pieces[0].content)
-    return Run(chip, chip.run(), before)
+        memory.write(tile, CODE, image.pieces[0].content)
+    return Run(chip, chip.run(), memory)
 
 
 def fill_sources(phase: ExchangePhase, seed: int = 0) -> Callable[[TileMemory], None]:
@@ -108,6 +120,10 @@ def carry_out(phase: ExchangePhase, memory: TileMemory) -> None:
             for tile, address in each.receivers:
                 memory.write(tile, address, content)
         pending = [number for number in pending if number not in ready]
+
+
+def words_of(memory: TileMemory, tile: int, address: int, words: int) -> NDArray[np.uint32]:
+    return np.frombuffer(memory.read(tile, address, 4 * words), dtype="<u4")
 
 
 def assert_memory(run: Run, expected: TileMemory) -> None:
