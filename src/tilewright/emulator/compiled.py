@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from tilewright.emulator.llvm import LlvmWorkers, WorkerResult
 from tilewright.emulator.memory import TileMemory
+from tilewright.emulator.records import TileRecords
 from tilewright.emulator.reference.engine import Issued
 from tilewright.emulator.reference.tile import ReferenceTile, TileSnapshot
 from tilewright.target import timing
@@ -20,10 +21,15 @@ from tilewright.target import timing
 class CompiledTile(ReferenceTile):
     """As `ReferenceTile`, with `engine` for the workers; tiles share one."""
 
-    def __init__(self, memory: TileMemory, tile_number: int, engine: LlvmWorkers) -> None:
-        super().__init__(memory, tile_number)
+    def __init__(
+        self,
+        memory: TileMemory,
+        tile_number: int,
+        engine: LlvmWorkers,
+        records: TileRecords | None = None,
+    ) -> None:
+        super().__init__(memory, tile_number, records)
         self._engine = engine
-        self._tile_number = tile_number
         self._endings: dict[int, WorkerResult] = {}
 
     def save(self) -> TileSnapshot:
@@ -50,8 +56,8 @@ class CompiledTile(ReferenceTile):
         """Run a worker as far as it goes before `limit`, and note when that takes effect."""
         steps = max(1, -(-(limit - cycle) // timing.WORKER_STEP.value))
         ending = self._engine.run_worker(
-            self.state, self._memory, self._tile_number, worker, cycle, steps
+            self.state, self._memory, self._number, worker, cycle, steps
         )
         self._endings[worker] = ending
         taken = ending.steps - 1 if ending.exit_status is not None else ending.steps
-        self._schedule.workers[worker] = cycle + timing.worker_cycles(taken)
+        self._running.due[worker] = cycle + timing.worker_cycles(taken)

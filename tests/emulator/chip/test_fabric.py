@@ -9,8 +9,10 @@ import pytest
 from tilewright.emulator import faults
 from tilewright.emulator.chip import End
 from tilewright.emulator.fabric import ClashRule
+from tilewright.emulator.fabric.delivery import DELIVERY
 from tilewright.emulator.fabric.elements import check_elements
-from tilewright.emulator.fabric.rows import Row, Send
+from tilewright.emulator.fabric.findings import as_faults, no_findings
+from tilewright.emulator.fabric.rows import CONTROL, ROW, SEND, Rows, code_elements
 from tilewright.target.csr import CSRS
 from tilewright.target.routes import Direction, directions, early_members, times
 from tilewright.target.row_events import (
@@ -540,10 +542,13 @@ def test_the_element_of_the_row_cannot_be_written(bench: "Bench") -> None:
 @pytest.mark.parametrize(("pc", "clashes"), [(0x4FFBC, False), (0x4FFC0, True), (0x50000, True)])
 def test_what_is_fetched_ahead_counts_as_code(pc: int, clashes: bool) -> None:
     """The supervisor fetches up to 64 bytes past its instruction."""
-    found: list[faults.ExchangeFault] = []
-    row = Row(4, sends=[Send(4, 10, 1, 0x50000, 4, 1, pc)], code=[pc])
-    check_elements(row, [], ClashRule.CYCLE, found)
-    assert [type(fault) for fault in found] == [faults.SendConflictFault] * clashes
+    rows, bounds = np.zeros(1, ROW), np.zeros(2, np.int64)
+    rows["code"] = code_elements(pc)
+    sends = np.array([(0, 10, 1, 0x50000, 4, 1, pc)], SEND)
+    controls = np.empty(0, CONTROL)
+    made = Rows(rows, sends, np.array([0, 1]), *[controls, bounds] * 3)
+    found = check_elements(made, np.empty(0, DELIVERY), bounds, ClashRule.CYCLE, no_findings())
+    assert [type(fault) for fault in as_faults(found)] == [faults.SendConflictFault] * clashes
 
 
 # -- rows that are wrong in themselves ------------------------------------------------------------

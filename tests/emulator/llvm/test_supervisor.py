@@ -9,14 +9,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.emulator.conftest import machine_code
+from tilewright.emulator.events import EventKind
 from tilewright.emulator.inspection import Inspector
 from tilewright.emulator.llvm import LlvmWorkers, ObjectCache
-from tilewright.emulator.llvm.supervisor import LlvmSupervisors, TileAddresses
-from tilewright.emulator.llvm.supervisor_events import NO_ROW
+from tilewright.emulator.llvm.supervisor import LlvmSupervisors
 from tilewright.emulator.llvm.supervisor_loop import executed_forms
 from tilewright.emulator.memory import TileMemory
+from tilewright.emulator.records import Ending, TileRecords
 from tilewright.emulator.reference.tile import ReferenceTile, Stop, Stopped
-from tilewright.emulator.state import new_tile
 from tilewright.emulator.supervised import FullyCompiledTile
 from tilewright.isa import FORM_BY_NAME, FORMS, Form, Kind, Mode, encode
 from tilewright.target.csr import CSRS
@@ -86,7 +86,9 @@ class Pair:
             assert np.array_equal(one, other), f"{name}: {other} instead of {one}"
         assert self.compiled.cycle == self.reference.cycle
         assert np.array_equal(self.compiled.state["weights"], self.reference.state["weights"])
-        assert self.compiled.events == self.reference.events
+        assert np.array_equal(self.compiled.events, self.reference.events)
+        for name in ("row", "kinds", "busy", "last_exit"):
+            assert self.compiled.schedule[name] == self.reference.schedule[name], name
         one, other = (memory.bytes[0] for memory in self._memories)
         for start in (CODE, DATA, DATA_1):
             place = slice(start - MEMORY_BASE, start - MEMORY_BASE + 0x2000)
@@ -167,7 +169,7 @@ def test_six_workers_leave_it_no_slot(pair: Pair) -> None:
 def test_the_cycle_counter(pair: Pair) -> None:
     pair.program("nop\nnop\nget $m1, $SCOUNT_L\nget $m2, $SCOUNT_U\ntrap 0")
     for tile in pair.tiles:
-        tile._schedule.supervisor = (7 << 32) + 5
+        tile.schedule["supervisor"] = (7 << 32) + 5
     pair.run(limit=1 << 40)
     assert pair.m[1:3] == [7, 7]
 
@@ -219,7 +221,7 @@ delay 0
 def test_events(pair: Pair) -> None:
     pair.program(f"{ROW}\ntrap 0")
     pair.run()
-    assert [event.name for event in pair.compiled.events].count("send") == 6
+    assert pair.compiled.events["kind"].tolist().count(EventKind.SEND) == 6
 
 
 @pytest.mark.parametrize("control", [0, 5])
@@ -301,10 +303,19 @@ def test_code_that_writes_code(pair: Pair) -> None:
 # -- what is executed in compiled code ------------------------------------------------------------
 
 
+def _run(
+    supervisors: LlvmSupervisors, records: TileRecords, memory: TileMemory, start: int, limit: int
+) -> Ending:
+    records.schedules[0]["supervisor"] = start
+    supervisors.run(records, memory, np.zeros(1, np.uint32), limit)
+    return Ending(int(records.schedules[0]["ending"]))
+
+
 @pytest.mark.parametrize("form", executed_forms(), ids=lambda form: form.name)
 def test_forms_are_executed(supervisors: LlvmSupervisors, form: Form) -> None:
     """All but those that concern others, as long as they do not fault."""
-    memory, state = TileMemory(1), new_tile()
+    memory, records = TileMemory(1), TileRecords(1)
+    state = records.states[0]
     csr = CSRS["CCCSLOAD"].index
     is_access = form.mnemonic.startswith(("ld", "st"))
     values = []
@@ -318,28 +329,39 @@ def test_forms_are_executed(supervisors: LlvmSupervisors, form: Form) -> None:
     state["supervisor"]["pc"] = CODE
     state["supervisor"]["m"][1:3] = DATA, CODE
     state["supervisor"]["csr"][csr] = DATA_1
-    done = supervisors.run(TileAddresses.of(state, memory, 0), 0, 1, {}, NO_ROW)
-    assert (done.instructions, done.is_left) == (1, False)
+    expected = Ending.SYNC if form.mnemonic == "sync" else Ending.LIMIT
+    assert _run(supervisors, records, memory, 0, 1) is expected
+    assert records.schedules[0]["instructions"] == 1
 
 
 def test_the_cycle_counter_is_read(supervisors: LlvmSupervisors) -> None:
-    memory, state = TileMemory(1), new_tile()
+    memory, records = TileMemory(1), TileRecords(1)
+    state = records.states[0]
     code = machine_code("get $m1, $SCOUNT_L\nget $m2, $SCOUNT_U\nnop", Mode.SUPERVISOR)
     memory.write(0, CODE, code)
     state["supervisor"]["pc"] = CODE
-    done = supervisors.run(TileAddresses.of(state, memory, 0), 5, 7, {}, NO_ROW)
-    assert (done.instructions, done.is_left, int(state["supervisor"]["m"][1])) == (2, False, 5)
+    assert _run(supervisors, records, memory, 5, 7) is Ending.LIMIT
+    assert records.schedules[0]["instructions"] == 2
+    assert int(state["supervisor"]["m"][1]) == 5
 
 
 @pytest.mark.parametrize(
-    ("text", "is_left"), [("nop", False), ("sync 2", True), ("trap 0", True), ("br $mzero", True)]
+    ("text", "ending"),
+    [
+        ("nop", Ending.LIMIT),
+        ("sync 2", Ending.LIMIT),
+        ("sync 3", Ending.SYNC),
+        ("sync 8", Ending.LEFT),
+        ("trap 0", Ending.LEFT),
+        ("br $mzero", Ending.LEFT),
+    ],
 )
-def test_it_says_why_it_ended(supervisors: LlvmSupervisors, text: str, is_left: bool) -> None:
-    memory, state = TileMemory(1), new_tile()
+def test_it_says_why_it_ended(supervisors: LlvmSupervisors, text: str, ending: Ending) -> None:
+    memory, records = TileMemory(1), TileRecords(1)
+    state = records.states[0]
     memory.write(0, CODE, machine_code(f"nop\n{text}\nnop", Mode.SUPERVISOR))
     state["supervisor"]["pc"] = CODE
-    done = supervisors.run(TileAddresses.of(state, memory, 0), 0, 2, {}, NO_ROW)
-    assert done.is_left == is_left
+    assert _run(supervisors, records, memory, 0, 2) is ending
 
 
 def test_an_observer_sees_every_issue(pair: Pair) -> None:

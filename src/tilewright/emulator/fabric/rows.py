@@ -1,27 +1,23 @@
-"""A row of exchange code as executed: sends and controls of one tile, by event.
+"""Rows of exchange code as executed: sends and controls of all tiles, by event.
 
-Event 1 is the first cycle of the tile's first exchange instruction after the barrier.
+Event 1 is the first cycle of a tile's first exchange instruction after the barrier. A put of
+INCOMING_DELTA sets the pointer, one of OUTGOING_DELTA the cursor: addresses with the base included
+(`delta-absolute`). EXCHANGE_CTL, EXCHANGE_ADJ and INCOMING_SINIT have no effect (`exchange-ctl`).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.emulator.faults import (
-    ExchangeFault,
-    FormatValueFault,
-    NoStreamFault,
-    SharedControlFault,
-)
-from tilewright.emulator.reference.tile import TimedEvent
-from tilewright.target.csr import CSRS
+from tilewright.compiled import compiled
+from tilewright.emulator.events import EXCHANGE_CSRS, NONE, EventKind, exchange_csr
+from tilewright.emulator.fabric.findings import Finding, Findings, note
+from tilewright.emulator.fabric.inputs import Executed
+from tilewright.emulator.fabric.layout import element_bit
+from tilewright.target.geometry import SUPERVISOR_FETCH_AHEAD
 from tilewright.target.row_events import FIRST_EVENT
-
-FIRST_CSR = CSRS["INCOMING_MUX"].index
-LAST_CSR = CSRS["EXCHANGE_ADJ"].index
-"""The control registers of the exchange lie between these."""
 
 WORD_SIZE, PAIR_SIZE = 4, 8
 """Sizes of items, in bytes."""
@@ -29,212 +25,286 @@ BOTH_DIRECTIONS = 0b11
 _WIDE = 0b100
 """Bits of a send's control: which directions to drive, and whether items are of 64 bits."""
 _LAST_FORMAT = 2
+_PAIRED = 1
+"""Selector of a source for both members of a pair."""
+_FORMAT = 1
+"""Selector of a pointer event that sets the format."""
+NO_ROW = -1
 
-
-def exchange_csr(name: str) -> int:
-    """The place of a register among those of the exchange."""
-    return CSRS[name].index - FIRST_CSR
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """What a tile did in a phase.
-
-    `released` is the cycle in which the barrier let it go, `events` what it executed since then,
-    and `registers` the control registers of the exchange as they were at that moment.
-    """
-
-    tile: int
-    released: int
-    events: Sequence[TimedEvent]
-    registers: NDArray[np.uint32]
-
-
-@dataclass(slots=True, eq=False)
-class Send:
-    """Consecutive items: the first, at `address` in bytes, leaves in `event`.
-
-    Identity is equality: deliveries refer to the send that they came from.
-    """
-
-    tile: int
-    event: int
-    items: int
-    address: int
-    size: int
-    directions: int
-    pc: int
-
-    @property
-    def end(self) -> int:
-        """The event after the last item's."""
-        return self.event + self.items
-
-
-@dataclass(frozen=True, slots=True)
-class Control:
-    """A control of the receiver set in an event: a mux number, an address in bytes, a format."""
-
-    event: int
-    value: int
-    pc: int
-    is_paired: bool = False
-
-
-@dataclass(slots=True)
-class Row:
-    """What a tile does in a phase.
-
-    `length` is the last event of its exchange instructions, `distance` the cycles from the barrier
-    to event 1 (None if the tile has no row); `code` are addresses of exchange instructions.
-    `pointer` is where items go before the first pointer is set, `cursor` where the next item that
-    is sent would come from.
-    """
-
-    tile: int
-    distance: int | None = None
-    length: int = 0
-    sends: list[Send] = field(default_factory=list)
-    sources: list[Control] = field(default_factory=list)
-    pointers: list[Control] = field(default_factory=list)
-    formats: list[Control] = field(default_factory=list)
-    code: list[int] = field(default_factory=list)
-    pointer: int = 0
-    cursor: int = 0
-
-    @property
-    def is_active(self) -> bool:
-        """Whether the tile does more than pass time."""
-        return bool(self.sends or self.sources or self.pointers or self.formats)
-
-
-def read_row(record: Record, faults: list[ExchangeFault]) -> Row:
-    """The row that a tile has run. Adds what is wrong in the row itself to `faults`."""
-    reader = _Reader(record, faults)
-    for event in record.events:
-        reader.read(event)
-    return reader.row
-
-
-class _Reader:
-    """Follows the events of a row, and the registers that they depend on."""
-
-    def __init__(self, record: Record, faults: list[ExchangeFault]) -> None:
-        self._faults = faults
-        self._pending: list[TimedEvent] = []
-        self._incoming_base = int(record.registers[exchange_csr("INCOMING_BASE")])
-        self._outgoing_base = int(record.registers[exchange_csr("OUTGOING_BASE")])
-        self._control: int | None = None
-        starts = [each.cycle for each in record.events if each.name in ("delay", "send")]
-        self._before = (starts[0] if starts else record.released) - FIRST_EVENT
-        self.row = Row(
-            record.tile,
-            distance=starts[0] - record.released if starts else None,
-            pointer=int(record.registers[exchange_csr("INCOMING_DELTA")]),
-            cursor=int(record.registers[exchange_csr("OUTGOING_DELTA")]),
-        )
-
-    def read(self, event: TimedEvent) -> None:
-        match event.name:
-            case "pointer" | "source":
-                self._pending.append(event)
-            case "delay":
-                self._pass(event, event.arguments[0])
-            case "send":
-                self._send(event)
-                self._pass(event, event.arguments[0])
-            case "put":
-                self._put(event)
-
-    def _pass(self, event: TimedEvent, events: int) -> None:
-        """Place the controls of an instruction that lasts for `events` events."""
-        first = event.cycle - self._before
-        last = first + events - 1
-        self._check_shared(first, event.pc)
-        for control in self._pending:
-            selector, value, at_last = control.arguments
-            at = last if at_last else first
-            if control.name == "source":
-                self.row.sources.append(Control(at, value, event.pc, is_paired=selector == 1))
-            elif selector == 1:
-                self._set_format(at, value, event.pc)
-            else:
-                # The base counts when a pointer is set, not when words arrive (`base-sampled`).
-                address = self._incoming_base + WORD_SIZE * value
-                self.row.pointers.append(Control(at, address, event.pc))
-        self._pending.clear()
-        self.row.length = max(self.row.length, last)
-        self.row.code.append(event.pc)
-
-    def _check_shared(self, event: int, pc: int) -> None:
-        if len(self._pending) > 1 and any(control.arguments[0] for control in self._pending):
-            self._faults.append(
-                SharedControlFault(
-                    "a paired source or a format shares its event with another control; "
-                    "give each an event of its own",
-                    tile=self.row.tile,
-                    event=event,
-                    pc=pc,
-                )
-            )
-
-    def _set_format(self, event: int, value: int, pc: int) -> None:
-        if value > _LAST_FORMAT:
-            cause = f"incoming format {value}; there are 0, 1 and 2"
-            self._faults.append(FormatValueFault(cause, tile=self.row.tile, event=event, pc=pc))
-        self.row.formats.append(Control(event, value, pc))
-
-    def _send(self, event: TimedEvent) -> None:
-        items, address, control, advance = event.arguments
-        first = event.cycle - self._before
-        if control is not None:
-            self._control = control
-        if self._control is None:
-            cause = "goes on with a stream that no send has started"
-            self._faults.append(NoStreamFault(cause, tile=self.row.tile, event=first, pc=event.pc))
-            return
-        size = PAIR_SIZE if self._control & _WIDE else WORD_SIZE
-        if address is None:
-            start = self.row.cursor + size * advance
-        else:
-            start = self._outgoing_base + size * address
-        self.row.cursor = start + size * items
-        directions = self._control & BOTH_DIRECTIONS
-        if not directions:
-            return
-        send = Send(self.row.tile, first, items, start, size, directions, event.pc)
-        if self.row.sends and _continues(self.row.sends[-1], send):
-            self.row.sends[-1].items += items
-        else:
-            self.row.sends.append(send)
-
-    def _put(self, event: TimedEvent) -> None:
-        index, word = event.arguments
-        at = event.cycle - self._before
-        name = _CSR_NAMES.get(index)
-        match name:
-            case "INCOMING_BASE":
-                self._incoming_base = word
-            case "OUTGOING_BASE":
-                self._outgoing_base = word
-            case "INCOMING_DELTA":
-                self.row.pointers.append(Control(at, word, event.pc))
-            case "OUTGOING_DELTA":
-                self.row.cursor = word
-            case "INCOMING_FORMAT":
-                self._set_format(at, word, event.pc)
-            case "INCOMING_MUX" | "INCOMING_MUXPAIR":
-                is_paired = name == "INCOMING_MUXPAIR"
-                self.row.sources.append(Control(at, word, event.pc, is_paired))
-
-
-_CSR_NAMES = {csr.index: csr.name for csr in CSRS.values() if FIRST_CSR <= csr.index <= LAST_CSR}
-
-
-def _continues(last: Send, following: Send) -> bool:
-    """Whether a send goes on where the last one ended, in time and in memory."""
-    return (
-        following.event == last.end
-        and following.address == last.address + last.items * last.size
-        and (following.size, following.directions) == (last.size, last.directions)
+(
+    _MUX,
+    _MUX_PAIR,
+    _POINTER,
+    _SET_FORMAT,
+    _INCOMING_BASE,
+    _OUTGOING_BASE,
+    _CURSOR,
+) = (
+    exchange_csr(name)
+    for name in (
+        "INCOMING_MUX",
+        "INCOMING_MUXPAIR",
+        "INCOMING_DELTA",
+        "INCOMING_FORMAT",
+        "INCOMING_BASE",
+        "OUTGOING_BASE",
+        "OUTGOING_DELTA",
     )
+)
+_FIRST_CSR = EXCHANGE_CSRS.start
+_DELAY, _SEND, _POINTERS, _SOURCES, _PUT = (
+    int(kind)
+    for kind in (
+        EventKind.DELAY,
+        EventKind.SEND,
+        EventKind.POINTER,
+        EventKind.SOURCE,
+        EventKind.PUT,
+    )
+)
+
+Array: TypeAlias = NDArray[Any]
+Bounds: TypeAlias = NDArray[np.int64]
+"""Where the entries of each tile begin in an array of all tiles', with the end as the last."""
+
+
+def _numbers(names: str) -> np.dtype[np.void]:
+    return np.dtype([(name, np.int64) for name in names.split()])
+
+
+SEND = _numbers("tile event items address size directions pc")
+"""Consecutive items: the first, at `address` in bytes, leaves in `event`."""
+
+CONTROL = _numbers("event value pc is_paired")
+"""A control of the receiver set in an event: a mux number, an address in bytes, a format."""
+
+ROW = _numbers("distance length pointer cursor code is_active")
+"""What a tile does in a phase.
+
+`length` is the last event of its exchange instructions, `distance` the cycles from the barrier to
+event 1 (`NO_ROW` if the tile has no row); `code` has bits of the memory elements that hold
+exchange instructions, or what is fetched ahead of them. `pointer` is where items go before the
+first pointer is set, `cursor` where the next item that is sent would come from. `is_active`:
+whether the tile does more than pass time.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of all tiles: `rows` of `ROW` by tile, the rest in order of tiles and events."""
+
+    rows: Array
+    sends: Array
+    send_bounds: Bounds
+    sources: Array
+    source_bounds: Bounds
+    pointers: Array
+    pointer_bounds: Bounds
+    formats: Array
+    format_bounds: Bounds
+
+
+def read_rows(executed: Executed, found: Findings) -> tuple[Rows, Findings]:
+    """The rows that tiles have run, and the findings with what is wrong in the rows themselves."""
+    tiles, most = len(executed.registers), len(executed.events)
+    rows = np.zeros(tiles, ROW)
+    sends = np.empty(most, SEND)
+    controls = [np.empty(most, CONTROL) for _ in range(3)]
+    bounds = np.zeros((4, tiles + 1), np.int64)
+    found = _read_all(
+        executed.released,
+        executed.events["cycle"].view(np.int64),
+        executed.events["kind"],
+        executed.events["pc"],
+        executed.events["arguments"],
+        executed.bounds,
+        executed.registers,
+        rows,
+        sends,
+        *controls,
+        bounds,
+        found,
+    )
+    ends = bounds[:, -1].tolist()
+    sources, pointers, formats = (
+        each[:end] for each, end in zip(controls, ends[1:], strict=True)
+    )
+    made = Rows(
+        rows, sends[: ends[0]], bounds[0], sources, bounds[1], pointers, bounds[2], formats, bounds[3]
+    )
+    return made, found
+
+
+@compiled
+def _read_all(
+    released: Bounds,
+    cycles: Array,
+    kinds: Array,
+    pcs: Array,
+    arguments: Array,
+    event_bounds: Bounds,
+    registers: Array,
+    rows: Array,
+    sends: Array,
+    sources: Array,
+    pointers: Array,
+    formats: Array,
+    bounds: Array,
+    found: Findings,
+) -> Findings:
+    """Follows the events of each row, and the registers that they depend on."""
+    sent = selected = pointed = formatted = 0
+    for tile in range(len(rows)):
+        row = rows[tile]
+        first, end = event_bounds[tile], event_bounds[tile + 1]
+        start = _row_start(cycles, kinds, first, end)
+        row.distance = NO_ROW if start < 0 else start - released[tile]
+        before = (released[tile] if start < 0 else start) - FIRST_EVENT
+        row.pointer = registers[tile, _POINTER]
+        row.cursor = registers[tile, _CURSOR]
+        incoming_base = np.int64(registers[tile, _INCOMING_BASE])
+        outgoing_base = np.int64(registers[tile, _OUTGOING_BASE])
+        control = -1
+        pending = 0
+        for place in range(first, end):
+            kind = kinds[place]
+            words = arguments[place]
+            pc = np.int64(pcs[place])
+            event = cycles[place] - before
+            if kind == _POINTERS or kind == _SOURCES:
+                pending += 1
+            elif kind == _PUT:
+                index, word = np.int64(words[0]) - _FIRST_CSR, np.int64(words[1])
+                if index == _INCOMING_BASE:
+                    incoming_base = word
+                elif index == _OUTGOING_BASE:
+                    outgoing_base = word
+                elif index == _POINTER:
+                    _set(pointers[pointed], event, word, pc, 0)
+                    pointed += 1
+                elif index == _CURSOR:
+                    row.cursor = word
+                elif index == _SET_FORMAT:
+                    found = _check_format(found, tile, event, word, pc)
+                    _set(formats[formatted], event, word, pc, 0)
+                    formatted += 1
+                elif index == _MUX or index == _MUX_PAIR:
+                    _set(sources[selected], event, word, pc, index == _MUX_PAIR)
+                    selected += 1
+            elif kind == _DELAY or kind == _SEND:
+                last = event + np.int64(words[0]) - 1
+                if kind == _SEND:
+                    if words[2] != NONE:
+                        control = np.int64(words[2])
+                    if control < 0:
+                        found = note(found, Finding.NO_STREAM, tile, event, pc)
+                    else:
+                        sent = _send(
+                            row, sends, bounds[0, tile], sent, tile, event, words, control,
+                            outgoing_base, pc,
+                        )
+                if _is_shared(arguments, place, pending):
+                    found = note(found, Finding.SHARED_CONTROL, tile, event, pc)
+                for other in range(place - pending, place):
+                    selector, value = arguments[other, 0], np.int64(arguments[other, 1])
+                    at = last if arguments[other, 2] else event
+                    if kinds[other] == _SOURCES:
+                        _set(sources[selected], at, value, pc, selector == _PAIRED)
+                        selected += 1
+                    elif selector == _FORMAT:
+                        found = _check_format(found, tile, at, value, pc)
+                        _set(formats[formatted], at, value, pc, 0)
+                        formatted += 1
+                    else:
+                        # The base counts when a pointer is set, not when words arrive
+                        # (`base-sampled`).
+                        address = incoming_base + WORD_SIZE * value
+                        _set(pointers[pointed], at, address, pc, 0)
+                        pointed += 1
+                pending = 0
+                row.length = max(row.length, last)
+                row.code |= code_elements(pc)
+        after = (sent, selected, pointed, formatted)
+        for place in range(4):
+            bounds[place, tile + 1] = after[place]
+            if after[place] > bounds[place, tile]:
+                row.is_active = 1
+    return found
+
+
+@compiled
+def _row_start(cycles: Array, kinds: Array, first: int, end: int) -> int:
+    """The cycle of the first exchange instruction, -1 if there is none."""
+    for place in range(first, end):
+        if kinds[place] == _DELAY or kinds[place] == _SEND:
+            return int(cycles[place])
+    return -1
+
+
+@compiled
+def _set(control: Any, event: int, value: int, pc: int, is_paired: int) -> None:
+    control.event, control.value, control.pc, control.is_paired = event, value, pc, is_paired
+
+
+@compiled
+def _check_format(found: Findings, tile: int, event: int, value: int, pc: int) -> Findings:
+    if value > _LAST_FORMAT:
+        return note(found, Finding.FORMAT_VALUE, tile, event, pc, value)
+    return found
+
+
+@compiled
+def _is_shared(arguments: Array, place: int, pending: int) -> bool:
+    """Whether a paired source or a format is set in one event with another control."""
+    if pending > 1:
+        for other in range(place - pending, place):
+            if arguments[other, 0]:
+                return True
+    return False
+
+
+@compiled
+def _send(
+    row: Any,
+    sends: Array,
+    first: int,
+    sent: int,
+    tile: int,
+    event: int,
+    words: Array,
+    control: int,
+    base: int,
+    pc: int,
+) -> int:
+    """Add what a send puts on the bus; returns the count of sends."""
+    items = np.int64(words[0])
+    size = PAIR_SIZE if control & _WIDE else WORD_SIZE
+    if words[1] == NONE:
+        address = row.cursor + size * np.int64(words[3])
+    else:
+        address = base + size * np.int64(words[1])
+    row.cursor = address + size * items
+    directions = control & BOTH_DIRECTIONS
+    if not directions:
+        return sent
+    if sent > first:
+        last = sends[sent - 1]
+        # It goes on where the last one ended, in time and in memory.
+        if (
+            event == last.event + last.items
+            and address == last.address + last.items * last.size
+            and size == last.size
+            and directions == last.directions
+        ):
+            last.items += items
+            return sent
+    send = sends[sent]
+    send.tile, send.event, send.items, send.address = tile, event, items, address
+    send.size, send.directions, send.pc = size, directions, pc
+    return sent + 1
+
+
+@compiled
+def code_elements(pc: int) -> int:
+    """Bits of the elements that an instruction lies in, or that are fetched ahead of it."""
+    return int(element_bit(pc) | element_bit(pc + SUPERVISOR_FETCH_AHEAD))

@@ -2,37 +2,33 @@
 
 The function is
 
-    run(tile, memory, ready, busy, supervisor, limit, exchanged)
+    run(states, memory, schedules, tiles, count, limit)
 
-with addresses of a tile's record, of its memory, of the cycles from which on registers can be read
-(`READY_M`, `READY_CSR`), and of a record `EXCHANGED`; `busy` has bit n set if slot n is a worker's,
-`supervisor` is the cycle in which the supervisor may issue next. It executes what would issue
-before cycle `limit`, with the cycles of the reference engine, and stops before the first
-instruction that is left to Python.
+with addresses of the records of all tiles, of their memory, and of the numbers of `count` tiles.
+Each of these executes what would issue before cycle `limit`, with the cycles of the reference
+engine, up to a barrier or the end of a row, and stops before the first instruction that is left to
+Python. Its schedule tells which it was (`Ending`).
 """
 
 from collections.abc import Sequence
-from enum import IntEnum
 from typing import Any
 
 from llvmlite import ir
 
+from tilewright.emulator.events import (
+    EVENT,
+    EVENT_ARGUMENTS,
+    EVENTS_PER_INSTRUCTION,
+    EXCHANGE_CSRS,
+    NONE,
+    ROW_KINDS,
+    EventKind,
+)
 from tilewright.emulator.llvm.access import offset_in_memory
 from tilewright.emulator.llvm.frame import ENTRY_NAME
 from tilewright.emulator.llvm.lanes import BIT, BYTE, LONG, POINTER, WORD, Emitted
 from tilewright.emulator.llvm.lanes import same_type_intrinsic as intrinsic
 from tilewright.emulator.llvm.layout import WEIGHTS_OFFSET
-from tilewright.emulator.llvm.supervisor_events import (
-    AWAITS_ROW,
-    EVENT,
-    EVENT_CAPACITY,
-    EVENT_NAMES,
-    EVENTS_PER_INSTRUCTION,
-    EXCHANGED,
-    NONE,
-    RESULTS,
-    ROW_IS_OPEN,
-)
 from tilewright.emulator.llvm.supervisor_machine import (
     Issue,
     LeftToPython,
@@ -42,23 +38,23 @@ from tilewright.emulator.llvm.supervisor_machine import (
     operand_value,
 )
 from tilewright.emulator.memory import UNWRITTEN_WORD
+from tilewright.emulator.records import READY_CSR, READY_M, SCHEDULE, Ending, RowState
 from tilewright.emulator.reference.registers import WRITABLE_BITS
 from tilewright.emulator.state import M_REGISTERS, SUPERVISOR, TILE
 from tilewright.isa import FORMS, Form, Kind, Mode
 from tilewright.isa.meaning import MEANINGS
 from tilewright.target import timing
 from tilewright.target.csr import CSRS, Space
-from tilewright.target.geometry import EXECUTABLE_END, MEMORY_BASE
+from tilewright.target.flags import SYNC_ZONES
+from tilewright.target.geometry import EXECUTABLE_END, MEMORY_BASE, MEMORY_SIZE
 
-_PARAMETERS = [POINTER, POINTER, POINTER, WORD, LONG, LONG, POINTER]
+_PARAMETERS = [POINTER, POINTER, POINTER, POINTER, LONG, LONG]
+_TILE_PARAMETERS = [POINTER, POINTER, POINTER, LONG]
 _M_NUMBERS, _CSR_NUMBERS = 16, 256
 _DISCARDED = _M_NUMBERS
 """Where writes of registers go that are read-only."""
-READY_M, READY_CSR, READY_SIZE = 0, _M_NUMBERS, _M_NUMBERS + _CSR_NUMBERS
-"""Places of registers and CSRs in the array of cycles from which on they can be read."""
 
 _BASES = (CSRS["INCOMING_BASE"].index, CSRS["OUTGOING_BASE"].index)
-_FIRST_EXCHANGE, _LAST_EXCHANGE = CSRS["INCOMING_MUX"].index, CSRS["EXCHANGE_ADJ"].index
 _COUNTER_LOW, _COUNTER_HIGH = CSRS["SCOUNT_L"].index, CSRS["SCOUNT_U"].index
 _WEIGHT_ADDRESS = CSRS["CCCSLOAD"].index
 _NOT_STORAGE = ("PC", "TILE_ID", "SCOUNT_L", "SCOUNT_U", "SSR", "CR")
@@ -68,18 +64,17 @@ _STORAGE = {
     if csr.space in (Space.COMMON, Space.SUPERVISOR) and csr.name not in _NOT_STORAGE
 }
 """Supervisor CSRs that are plain storage, by index."""
+_LOCAL = SYNC_ZONES["LOCAL"]
+_VARIABLES = (
+    ("supervisor", LONG),
+    ("row", WORD),
+    ("count", LONG),
+    ("kinds", WORD),
+    ("instructions", LONG),
+)
+"""Fields of a schedule that are kept in registers while the loop runs."""
 _OPCODE_SHIFT = 24
 _LIKELY = [1 << 20, 1]
-
-
-class Reason(IntEnum):
-    """Why the loop ended."""
-
-    STOP = 0
-    """The next instruction is left to Python."""
-    LIMIT = 1
-    FULL = 2
-    """There is no more room for events."""
 
 
 def _offset(kind: Any, name: str) -> int:
@@ -95,42 +90,74 @@ _M_OFFSET, _CSR_OFFSET, _PC_OFFSET = (
 def build_loop() -> ir.Module:
     """The module that holds the function."""
     module = ir.Module(name="supervisor")
-    _Loop(module).emit()
+    of_tile = _Loop(module).emit()
+    _emit_for_tiles(module, of_tile)
     return module
 
 
+def _emit_for_tiles(module: ir.Module, of_tile: ir.Function) -> None:
+    function = ir.Function(module, ir.FunctionType(WORD, _PARAMETERS), name=ENTRY_NAME)
+    function.attributes.add("nounwind")
+    states, memory, schedules, tiles, count, limit = function.args
+    entry, head, body, done = (function.append_basic_block(name) for name in _BLOCKS)
+    ir.IRBuilder(entry).branch(head)
+    builder = ir.IRBuilder(head)
+    place = builder.phi(LONG)
+    place.add_incoming(LONG(0), entry)
+    builder.cbranch(builder.icmp_unsigned("<", place, count), body, done)
+    builder.position_at_end(body)
+    number = builder.load(builder.gep(tiles, [place], source_etype=WORD), typ=WORD)
+    tile = builder.zext(number, LONG)
+
+    def of(array: Emitted, size: int) -> Emitted:
+        return builder.gep(array, [builder.mul(tile, LONG(size))], source_etype=BYTE)
+
+    sizes = ((states, TILE.itemsize), (memory, MEMORY_SIZE), (schedules, SCHEDULE.itemsize))
+    builder.call(of_tile, [*(of(array, size) for array, size in sizes), limit])
+    place.add_incoming(builder.add(place, LONG(1)), body)
+    builder.branch(head)
+    ir.IRBuilder(done).ret(WORD(0))
+
+
+_BLOCKS = ("entry", "head", "body", "done")
+
+
 class _Loop:
-    """The function under construction."""
+    """The function for one tile, under construction."""
 
     def __init__(self, module: ir.Module) -> None:
-        self._function = ir.Function(module, ir.FunctionType(WORD, _PARAMETERS), name=ENTRY_NAME)
+        kind = ir.FunctionType(ir.VoidType(), _TILE_PARAMETERS)
+        self._function = ir.Function(module, kind, name="run_tile")
+        self._function.linkage = "internal"
         self._function.attributes.add("nounwind")
-        arguments = self._function.args
-        self._tile, self._memory, self._ready, self._busy, start, self._limit, out = arguments
-        for pointer in (self._tile, self._memory, self._ready, out):
+        self._tile, self._memory, self._schedule, self._limit = self._function.args
+        for pointer in (self._tile, self._memory, self._schedule):
             pointer.add_attribute("noalias")
-        self._exchanged = out
         self._masks = _csr_masks(module)
         entry = ir.IRBuilder(self._function.append_basic_block("entry"))
         self._entry = entry
         self._head = self._function.append_basic_block("head")
-        self._stop = self._function.append_basic_block("stop")
-        self._beyond = self._function.append_basic_block("beyond")
-        self._full = self._function.append_basic_block("full")
+        self._exits = {ending: self._function.append_basic_block(ending.name) for ending in Ending}
+        self._stop = self._exits[Ending.LEFT]
         self._leave = self._function.append_basic_block("leave")
         self._m = entry.alloca(WORD, WORD(_M_NUMBERS + 1))
         self._pc = self._variable(WORD, entry.load(self._field(entry, _PC_OFFSET), typ=WORD))
         cycle_place = self._field(entry, _offset(TILE, "cycle"))
         self._cycle = self._variable(LONG, entry.load(cycle_place, typ=LONG))
-        self._supervisor = self._variable(LONG, start)
-        row = entry.load(self._result(entry, "row"), typ=LONG)
-        self._row = self._variable(LONG, row)
-        self._count = self._variable(LONG, LONG(0))
-        self._instructions = self._variable(LONG, LONG(0))
-        self._reason = self._variable(LONG, LONG(Reason.STOP))
+        self._variables = {
+            name: self._variable(kind, entry.load(self._scheduled(entry, name), typ=kind))
+            for name, kind in _VARIABLES
+        }
+        self._ready = self._scheduled(entry, "ready")
+        self._busy, self._room, self._last_exit = (
+            entry.load(self._scheduled(entry, name), typ=kind)
+            for name, kind in (("busy", WORD), ("room", LONG), ("last_exit", LONG))
+        )
+        self._log = entry.load(self._scheduled(entry, "log"), typ=POINTER)
+        self._ending = self._variable(WORD, WORD(Ending.LEFT))
         self._word: Emitted = None
 
-    def emit(self) -> None:
+    def emit(self) -> ir.Function:
         for number in range(_M_NUMBERS):
             word = WORD(0)
             if number < M_REGISTERS:
@@ -140,15 +167,12 @@ class _Loop:
         self._entry.branch(self._head)
         self._emit_exits()
         self._emit_decoder()
+        return self._function
 
     def _emit_exits(self) -> None:
-        for block, reason in (
-            (self._stop, Reason.STOP),
-            (self._beyond, Reason.LIMIT),
-            (self._full, Reason.FULL),
-        ):
+        for ending, block in self._exits.items():
             builder = ir.IRBuilder(block)
-            builder.store(LONG(reason), self._reason)
+            builder.store(WORD(ending), self._ending)
             builder.branch(self._leave)
         builder = ir.IRBuilder(self._leave)
         for number in range(M_REGISTERS):
@@ -157,15 +181,12 @@ class _Loop:
         builder.store(builder.load(self._pc, typ=WORD), self._field(builder, _PC_OFFSET))
         cycle = builder.load(self._cycle, typ=LONG)
         builder.store(cycle, self._field(builder, _offset(TILE, "cycle")))
-        for name, variable in (
-            ("supervisor", self._supervisor),
-            ("row", self._row),
-            ("count", self._count),
-            ("instructions", self._instructions),
-            ("reason", self._reason),
-        ):
-            builder.store(builder.load(variable, typ=LONG), self._result(builder, name))
-        builder.ret(WORD(0))
+        for name, kind in _VARIABLES:
+            word = builder.load(self._variables[name], typ=kind)
+            builder.store(word, self._scheduled(builder, name))
+        ending = builder.load(self._ending, typ=WORD)
+        builder.store(ending, self._scheduled(builder, "ending"))
+        builder.ret_void()
 
     # -- fetch and decode ---------------------------------------------------------------------
 
@@ -218,16 +239,16 @@ class _Loop:
             RuntimeOperand(operand, operand_value(builder, operand, self._word))
             for operand in form.operands
         ]
-        if ends_row(form):
-            row = builder.load(self._row, typ=LONG)
-            self._require(builder, builder.icmp_unsigned("!=", row, LONG(ROW_IS_OPEN)))
         cycle = self._issue_cycle(builder, form, operands)
+        if ends_row(form):
+            self._end_row(builder, cycle)
         following = builder.add(pc, WORD(4 * form.words))
         issue = Issue(
             self._memory,
             pc,
             cycle,
             following,
+            self._busy,
             self._stop,
             self._read_register,
             self._read_csr,
@@ -245,6 +266,18 @@ class _Loop:
             self._commit(machine, form, operands)
         return block
 
+    def _end_row(self, builder: ir.IRBuilder, cycle: Emitted) -> None:
+        """End the loop before an instruction in `cycle` that cannot belong to the open row."""
+        row = builder.load(self._variables["row"], typ=WORD)
+        is_open = builder.icmp_unsigned("==", row, WORD(RowState.OPEN))
+        ends, onward = (self._function.append_basic_block() for _ in range(2))
+        builder.cbranch(is_open, ends, onward)
+        builder.position_at_end(ends)
+        builder.store(WORD(RowState.NONE), self._variables["row"])
+        builder.store(cycle, self._cycle)
+        builder.branch(self._exits[Ending.ROW_END])
+        builder.position_at_end(onward)
+
     def _require_second_word(self, builder: ir.IRBuilder, pc: Emitted) -> None:
         self._require(builder, is_executable(builder, builder.add(pc, WORD(4))))
         odd = builder.and_(pc, WORD(7))
@@ -254,12 +287,12 @@ class _Loop:
         self, builder: ir.IRBuilder, form: Form, operands: Sequence[RuntimeOperand]
     ) -> Emitted:
         """When the instruction issues; the loop ends if that is not before the limit."""
-        cycle = builder.load(self._supervisor, typ=LONG)
+        cycle = builder.load(self._variables["supervisor"], typ=LONG)
         for place in self._resources(builder, form, operands, reads=True):
             cycle = intrinsic(builder, "umax", cycle, builder.load(place, typ=LONG))
         cycle = self._free_slot(builder, cycle)
         is_before = builder.icmp_unsigned("<", cycle, self._limit)
-        self._require(builder, is_before, otherwise=self._beyond)
+        self._require(builder, is_before, otherwise=self._exits[Ending.LIMIT])
         return cycle
 
     def _free_slot(self, builder: ir.IRBuilder, cycle: Emitted) -> Emitted:
@@ -359,59 +392,83 @@ class _Loop:
         if is_put:
             ((index, word),) = effects.csrs
             cost = self._record_put(builder, issue, index, word, cost)
-        for name, arguments in effects.events:
+        zone = None
+        for event, arguments in effects.events:
             words = [WORD(NONE) if each is None else as_word(each) for each in arguments]
-            self._record(builder, issue, name, words)
-            if name in ("delay", "send"):
+            self._record(builder, issue, event, words)
+            if event in (EventKind.DELAY, EventKind.SEND):
                 cost = words[0]
-        if effects.events:
-            row = builder.load(self._row, typ=LONG)
-            opens = builder.icmp_unsigned("==", row, LONG(AWAITS_ROW))
-            builder.store(builder.select(opens, LONG(ROW_IS_OPEN), row), self._row)
+            elif event is EventKind.SYNC:
+                cost, zone = WORD(timing.SYNC.value), words[0]
+        if any(event.bit & ROW_KINDS for event, _ in effects.events):
+            self._open_row(builder)
         builder.store(issue.cycle, self._cycle)
-        builder.store(builder.add(issue.cycle, builder.zext(cost, LONG)), self._supervisor)
+        after = builder.add(issue.cycle, builder.zext(cost, LONG))
+        builder.store(after, self._variables["supervisor"])
         builder.store(target, self._pc)
-        done = builder.load(self._instructions, typ=LONG)
-        builder.store(builder.add(done, LONG(1)), self._instructions)
+        self._add(builder, "instructions", LONG(1))
+        if zone is not None:
+            self._wait(builder, issue, zone, after)
         builder.branch(self._head)
+
+    def _open_row(self, builder: ir.IRBuilder) -> None:
+        row = builder.load(self._variables["row"], typ=WORD)
+        opens = builder.icmp_unsigned("==", row, WORD(RowState.AWAITED))
+        row = builder.select(opens, WORD(RowState.OPEN), row)
+        builder.store(row, self._variables["row"])
+
+    def _wait(self, builder: ir.IRBuilder, issue: Issue, zone: Emitted, after: Emitted) -> None:
+        """End the loop at a barrier with others; go on after a local one, as no worker is active."""
+        local, others = (self._function.append_basic_block() for _ in range(2))
+        builder.cbranch(builder.icmp_unsigned("==", zone, WORD(_LOCAL)), local, others)
+        builder.position_at_end(others)
+        builder.store(issue.pc, self._scheduled(builder, "pc"))
+        builder.store(zone, self._scheduled(builder, "zone"))
+        builder.branch(self._exits[Ending.SYNC])
+        builder.position_at_end(local)
+        is_free = builder.add(self._last_exit, LONG(timing.WORKER_EXIT.value))
+        later = intrinsic(builder, "smax", after, is_free)
+        builder.store(later, self._variables["supervisor"])
 
     def _record_put(
         self, builder: ir.IRBuilder, issue: Issue, index: Emitted, word: Emitted, cost: Emitted
     ) -> Emitted:
         """The event of a write of the exchange's registers; returns what the write costs."""
-        place = builder.sub(index, WORD(_FIRST_EXCHANGE))
-        count = WORD(_LAST_EXCHANGE - _FIRST_EXCHANGE + 1)
+        place = builder.sub(index, WORD(EXCHANGE_CSRS.start))
+        count = WORD(len(EXCHANGE_CSRS))
         with builder.if_then(builder.icmp_unsigned("<", place, count)):
-            self._record(builder, issue, "put", [index, word])
+            self._record(builder, issue, EventKind.PUT, [index, word])
         for base in _BASES:
             is_base = builder.icmp_unsigned("==", index, WORD(base))
             cost = builder.select(is_base, WORD(timing.BASE_WRITE.value), cost)
         return cost
 
     def _require_room(self, builder: ir.IRBuilder) -> None:
-        most = LONG(EVENT_CAPACITY - EVENTS_PER_INSTRUCTION)
-        count = builder.load(self._count, typ=LONG)
-        has_room = builder.icmp_unsigned("<=", count, most)
-        self._require(builder, has_room, otherwise=self._full)
+        count = builder.load(self._variables["count"], typ=LONG)
+        needed = builder.add(count, LONG(EVENTS_PER_INSTRUCTION))
+        has_room = builder.icmp_unsigned("<=", needed, self._room)
+        self._require(builder, has_room, otherwise=self._exits[Ending.FULL])
 
     def _record(
-        self, builder: ir.IRBuilder, issue: Issue, name: str, words: Sequence[Emitted]
+        self, builder: ir.IRBuilder, issue: Issue, kind: EventKind, words: Sequence[Emitted]
     ) -> None:
-        count = builder.load(self._count, typ=LONG)
-        within = builder.mul(count, LONG(EVENT.itemsize))
-        offset = builder.add(within, LONG(_offset(EXCHANGED, "events")))
-        event = builder.gep(self._exchanged, [offset], source_etype=BYTE)
+        count = builder.load(self._variables["count"], typ=LONG)
+        offset = builder.mul(count, LONG(EVENT.itemsize))
+        event = builder.gep(self._log, [offset], source_etype=BYTE)
 
         def place(field: str, index: int = 0) -> Emitted:
             within = WORD(_offset(EVENT, field) + 4 * index)
             return builder.gep(event, [within], source_etype=BYTE)
 
         builder.store(issue.cycle, place("cycle"))
-        builder.store(WORD(EVENT_NAMES.index(name)), place("kind"))
+        builder.store(WORD(kind), place("kind"))
         builder.store(issue.pc, place("pc"))
-        for index, word in enumerate(words):
+        unused = [WORD(0)] * (EVENT_ARGUMENTS - len(words))
+        for index, word in enumerate([*words, *unused]):
             builder.store(word, place("arguments", index))
-        builder.store(builder.add(count, LONG(1)), self._count)
+        self._add(builder, "count", LONG(1))
+        kinds = builder.load(self._variables["kinds"], typ=WORD)
+        builder.store(builder.or_(kinds, WORD(kind.bit)), self._variables["kinds"])
 
     # -- inside -------------------------------------------------------------------------------
 
@@ -432,9 +489,13 @@ class _Loop:
     def _field(self, builder: ir.IRBuilder, offset: int) -> Emitted:
         return builder.gep(self._tile, [WORD(offset)], source_etype=BYTE)
 
-    def _result(self, builder: ir.IRBuilder, name: str) -> Emitted:
-        offset = _offset(EXCHANGED, "results") + 8 * RESULTS.index(name)
-        return builder.gep(self._exchanged, [WORD(offset)], source_etype=BYTE)
+    def _scheduled(self, builder: ir.IRBuilder, name: str) -> Emitted:
+        """The place of a field of the tile's schedule."""
+        return builder.gep(self._schedule, [WORD(_offset(SCHEDULE, name))], source_etype=BYTE)
+
+    def _add(self, builder: ir.IRBuilder, name: str, number: Emitted) -> None:
+        before = builder.load(self._variables[name], typ=LONG)
+        builder.store(builder.add(before, number), self._variables[name])
 
 
 def is_executable(builder: ir.IRBuilder, address: Emitted) -> Emitted:
@@ -446,11 +507,11 @@ def is_executable(builder: ir.IRBuilder, address: Emitted) -> Emitted:
 
 def ends_row(form: Form) -> bool:
     """Whether the form cannot belong to a row, as in the reference."""
-    return form.mnemonic == "get" or form.mnemonic.startswith(("ld", "st"))
+    return form.mnemonic in ("get", "sync", "sans") or form.mnemonic.startswith(("ld", "st"))
 
 
-LEFT_TO_PYTHON = ("trap", "run", "runall", "sync", "sans")
-"""What concerns workers or other tiles."""
+LEFT_TO_PYTHON = ("trap", "run", "runall")
+"""What stops the supervisor for good, or concerns workers."""
 
 
 def executed_forms() -> list[Form]:

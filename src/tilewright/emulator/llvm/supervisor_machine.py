@@ -11,13 +11,19 @@ from typing import Any
 
 from llvmlite import ir
 
+from tilewright.emulator.events import EventKind
 from tilewright.emulator.llvm.access import is_accessible, offset_in_memory
 from tilewright.emulator.llvm.effects import Jump
 from tilewright.emulator.llvm.integers import IntegerOperations
 from tilewright.emulator.llvm.lanes import BIT, BYTE, LONG, WORD, Emitted
+from tilewright.emulator.reference.machine import ANS_LIMIT
 from tilewright.emulator.state import WEIGHTS
 from tilewright.isa import Field, Kind, Operand
+from tilewright.target.csr import CSRS
+from tilewright.target.flags import SYNC_ZONES
 
+_ANS_COUNT = CSRS["ANS_DCOUNT"].index
+_ZONE_BITS = sum(1 << zone for zone in SYNC_ZONES.values())
 _LIKELY = [1 << 20, 1]
 
 
@@ -106,7 +112,7 @@ class SupervisorEffects:
     csrs: list[tuple[Emitted, Emitted]] = field(default_factory=list)
     weights: list[tuple[Emitted, Emitted]] = field(default_factory=list)
     jump: Jump | None = None
-    events: list[tuple[str, tuple["int | Number | None", ...]]] = field(default_factory=list)
+    events: list[tuple[EventKind, tuple["int | Number | None", ...]]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +123,7 @@ class Issue:
     pc: Emitted
     cycle: Emitted
     following: Emitted
+    busy: Emitted
     stop: Any
     read_register: Callable[[ir.IRBuilder, Emitted], Emitted]
     read_csr: Callable[["SupervisorMachine", Emitted], Emitted]
@@ -230,8 +237,32 @@ class SupervisorMachine(IntegerOperations):
 
     # -- synchronisation and exchange ---------------------------------------------------------
 
+    def sync(self, zone: Number) -> None:
+        """Left to Python while workers are active: who waits for whom is known there."""
+        builder = self.builder
+        self.check(builder.icmp_unsigned("<", zone.value, WORD(32)))
+        is_known = builder.trunc(builder.lshr(WORD(_ZONE_BITS), self._low_bits(zone)), BIT)
+        self.check(is_known)
+        has_none = builder.icmp_unsigned("==", self.read_csr(_ANS_COUNT), WORD(0))
+        is_ans = builder.icmp_unsigned("==", zone.value, WORD(SYNC_ZONES["ANS"]))
+        self.check(self.builder.or_(has_none, is_ans))
+        self.check(self.builder.icmp_unsigned("==", self.issue.busy, WORD(0)))
+        self.effects.events.append((EventKind.SYNC, (zone,)))
+
+    def sans(self, count: Number) -> None:
+        builder = self.builder
+        before = self.read_csr(_ANS_COUNT)
+        participations = builder.add(before, (count + 1).value)
+        for number in (before, participations):
+            self.check(builder.icmp_unsigned("<", number, WORD(ANS_LIMIT)))
+        self.effects.csrs.append((WORD(_ANS_COUNT), participations))
+        self.effects.events.append((EventKind.SANS, (count,)))
+
+    def _low_bits(self, zone: Number) -> Emitted:
+        return self.builder.and_(zone.value, WORD(31))
+
     def delay(self, events: Number) -> None:
-        self.effects.events.append(("delay", (events,)))
+        self.effects.events.append((EventKind.DELAY, (events,)))
 
     def send(
         self,
@@ -240,10 +271,10 @@ class SupervisorMachine(IntegerOperations):
         control: Number | None,
         advance: "int | Number" = 0,
     ) -> None:
-        self.effects.events.append(("send", (items, address, control, advance)))
+        self.effects.events.append((EventKind.SEND, (items, address, control, advance)))
 
     def receive_pointer(self, selector: Number, value: Number, at_last: bool) -> None:
-        self.effects.events.append(("pointer", (selector, value, at_last)))
+        self.effects.events.append((EventKind.POINTER, (selector, value, at_last)))
 
     def receive_source(self, selector: Number, value: Number, at_last: bool) -> None:
-        self.effects.events.append(("source", (selector, value, at_last)))
+        self.effects.events.append((EventKind.SOURCE, (selector, value, at_last)))

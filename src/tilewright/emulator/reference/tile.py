@@ -6,22 +6,30 @@ are ready. The figures are those of `tilewright.target.timing`.
 """
 
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
 
 import numpy as np
 
+from tilewright.emulator.events import EXCHANGE_CSRS, ROW_KINDS, EventArray, EventKind
+from tilewright.emulator.events import NONE as NO_ARGUMENT
 from tilewright.emulator.faults import OperandFault, TileFault
 from tilewright.emulator.memory import TileMemory
+from tilewright.emulator.records import (
+    READY_CSR,
+    READY_M,
+    SCHEDULE,
+    RowState,
+    TileRecords,
+)
 from tilewright.emulator.reference.effects import Launch
 from tilewright.emulator.reference.engine import Context, Issued
 from tilewright.emulator.reference.fetch import Decoded, check_code_address
 from tilewright.emulator.reference.observing import Issue, Observer
 from tilewright.emulator.reference.registers import SupervisorRegisters, WorkerRegisters
 from tilewright.emulator.snapshots import SnapshotError
-from tilewright.emulator.state import TILE, new_tile
+from tilewright.emulator.state import TILE
 from tilewright.isa import Kind
 from tilewright.target import timing
 from tilewright.target.csr import CSRS
@@ -31,16 +39,10 @@ from tilewright.target.timing import SLOTS
 
 _LOCAL = SYNC_ZONES["LOCAL"]
 _STATUS = CSRS["SSR"].index
-_WEIGHT_ADDRESS = ("csr", CSRS["CCCSLOAD"].index)
+_WEIGHT_ADDRESS = READY_CSR + CSRS["CCCSLOAD"].index
 _BASES = (CSRS["INCOMING_BASE"].index, CSRS["OUTGOING_BASE"].index)
-_EXCHANGE_CSRS = range(CSRS["INCOMING_MUX"].index, CSRS["EXCHANGE_ADJ"].index + 1)
-_ROW_EVENTS = ("delay", "send", "pointer", "source")
 _ROW_ENDERS = ("get", "trap", "run", "runall", "sync", "sans")
 """These, loads and stores may depend on what a row has brought, so they come after it."""
-
-Resource = tuple[str, int]
-"""What a supervisor instruction may wait for: ("m", register) or ("csr", index)."""
-
 
 class Stop(Enum):
     """Why a tile stopped running."""
@@ -74,61 +76,51 @@ class Stopped:
     zone: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TimedEvent:
-    """A synchronisation or exchange event that the supervisor executed at `cycle`.
+@dataclass(slots=True)
+class _Workers:
+    """What is known of running workers beyond the tile's record.
 
-    Names and arguments are those of the abstract machine; `pointer` and `source` precede the
-    `delay` or `send` of their instruction. `put` (index, word) is a write of a control register of
-    the exchange. `pc` is the address of the instruction.
+    `due` tells in which cycle each issues next; `synced_at` is when a local barrier was reached.
     """
 
-    cycle: int
-    name: str
-    arguments: tuple[Any, ...]
-    pc: int = 0
-
-
-@dataclass(slots=True)
-class _Schedule:
-    """When each context may issue next."""
-
-    supervisor: int = 0
-    workers: dict[int, int] = field(default_factory=dict)
-    ready: dict[Resource, int] = field(default_factory=dict)
-    waits_for_workers: bool = False
+    due: dict[int, int] = field(default_factory=dict)
     synced_at: int = 0
-    last_exit: int = -SLOTS
-    held: Issue | None = None
-    """Where an observer stopped the tile; it will go past without asking again."""
 
 
 @dataclass(frozen=True, slots=True)
 class TileSnapshot:
     """A tile at a point between two issues, without its memory.
 
-    `ahead` tells how workers will end that compiled code has run ahead of time.
+    `state` and `schedule` are bytes of the tile's records. `ahead` tells how workers will end that
+    compiled code has run ahead of time.
     """
 
     state: bytes
-    events: tuple[TimedEvent, ...]
-    schedule: _Schedule
-    awaits_row: bool
-    row_is_open: bool
+    schedule: bytes
+    events: EventArray
+    due: Mapping[int, int]
+    synced_at: int
+    held: Issue | None
     ahead: Mapping[int, Any] = field(default_factory=dict)
 
 
 class ReferenceTile:
     """A tile with its memory; `state` is laid out as `tilewright.emulator.state.TILE`.
 
-    `observer` watches all issues, if there is one.
+    Its records are those of its number in `records`. `observer` watches all issues, if there is
+    one.
     """
 
-    def __init__(self, memory: TileMemory, tile_number: int = 0) -> None:
-        self.state = new_tile()
-        self.events: list[TimedEvent] = []
+    def __init__(
+        self, memory: TileMemory, tile_number: int = 0, records: TileRecords | None = None
+    ) -> None:
+        self.records = records or TileRecords(len(memory.bytes))
+        self.state = self.records.states[tile_number]
+        self.schedule = self.records.schedules[tile_number]
         self.observer: Observer | None = None
+        self._ready = self.schedule["ready"]
         self._memory = memory
+        self._number = tile_number
         self._supervisor = Context(
             SupervisorRegisters(self.state, tile_number), self.state, memory, tile_number
         )
@@ -136,26 +128,34 @@ class ReferenceTile:
             Context(WorkerRegisters(self.state, number), self.state, memory, tile_number)
             for number in range(WORKERS)
         ]
-        self._schedule = _Schedule()
-        self._awaits_row = False
-        self._row_is_open = False
+        self._running = _Workers()
+        self._held: Issue | None = None
+        """Where an observer stopped the tile; it will go past without asking again."""
 
     @property
     def cycle(self) -> int:
         """Cycles since the start."""
         return int(self.state["cycle"])
 
+    @property
+    def events(self) -> EventArray:
+        """What the supervisor has logged, as a view of `tilewright.emulator.events.EVENT`."""
+        return self.records.log(self._number)
+
     def run(self, limit: int) -> Stopped:
         """Run until the supervisor reaches a barrier or has run the row of exchange code after
         one, a context faults, the observer stops it, or cycle `limit`."""
         while True:
+            stopped = self._go_ahead(limit)
+            if stopped is not None:
+                return stopped
             cycle, worker = self._next_issue()
             if cycle is None or cycle >= limit:
                 return Stopped(Stop.LIMIT, limit)
             self.state["cycle"] = cycle
             context = self._supervisor if worker is None else self._workers[worker]
             if worker is None and self._row_is_open and self._ends_row():
-                self._row_is_open = False
+                self.schedule["row"] = RowState.NONE
                 return Stopped(Stop.ROW_END, cycle, pc=context.pc)
             pc = context.pc
             number = 0 if worker is None else worker + 1
@@ -187,17 +187,17 @@ class ReferenceTile:
 
         The first row of exchange code from there on ends the next run.
         """
-        self._schedule.supervisor = cycle
-        self._awaits_row, self._row_is_open = True, False
+        self.records.resume(self._number, cycle)
 
     def save(self) -> TileSnapshot:
         """Everything but memory and the observer."""
         return TileSnapshot(
             self.state.tobytes(),
-            tuple(self.events),
-            deepcopy(self._schedule),
-            self._awaits_row,
-            self._row_is_open,
+            self.schedule.tobytes(),
+            self.events.copy(),
+            dict(self._running.due),
+            self._running.synced_at,
+            self._held,
         )
 
     def restore(self, snapshot: TileSnapshot) -> None:
@@ -207,19 +207,24 @@ class ReferenceTile:
         """
         if snapshot.ahead:
             raise SnapshotError("a snapshot of compiled workers; the reference engine has none")
-        saved = np.frombuffer(snapshot.state, TILE)[0]
-        for name in TILE.fields or ():
-            self.state[name] = saved[name]  # in place: contexts have views of it
-        self.events[:] = snapshot.events
-        self._schedule = deepcopy(snapshot.schedule)
-        self._awaits_row, self._row_is_open = snapshot.awaits_row, snapshot.row_is_open
+        _fill(self.state, np.frombuffer(snapshot.state, TILE)[0])
+        log, room = int(self.schedule["log"]), int(self.schedule["room"])
+        _fill(self.schedule, np.frombuffer(snapshot.schedule, SCHEDULE)[0])
+        self.schedule["log"], self.schedule["room"] = log, room
+        self.records.replace_log(self._number, snapshot.events)
+        self._running = _Workers(dict(snapshot.due), snapshot.synced_at)
+        self._held = snapshot.held
 
     # -- who issues next ----------------------------------------------------------------------
+
+    def _go_ahead(self, limit: int) -> Stopped | None:
+        """Do what need not be done one issue at a time; how the tile stopped, if it did."""
+        return None
 
     def _next_issue(self) -> tuple[int | None, int | None]:
         """Cycle and worker of the next issue; worker None is the supervisor, cycle None nobody."""
         candidates: list[tuple[int, int | None]] = [
-            (cycle, worker) for worker, cycle in self._schedule.workers.items()
+            (cycle, worker) for worker, cycle in self._running.due.items()
         ]
         supervisor = self._supervisor_cycle()
         if supervisor is not None:
@@ -230,22 +235,26 @@ class ReferenceTile:
 
     def _supervisor_cycle(self) -> int | None:
         """When the supervisor can issue, as far as is known now."""
-        schedule = self._schedule
-        if schedule.waits_for_workers:
-            if schedule.workers:
+        schedule = self.schedule
+        if schedule["awaits_workers"]:
+            if self._running.due:
                 return None
-            schedule.waits_for_workers = False
-            after = timing.local_sync_end(schedule.synced_at, schedule.last_exit)
-            schedule.supervisor = max(schedule.supervisor, after)
-        if len(schedule.workers) == SLOTS:
+            schedule["awaits_workers"] = False
+            after = timing.local_sync_end(self._running.synced_at, int(schedule["last_exit"]))
+            schedule["supervisor"] = max(int(schedule["supervisor"]), after)
+        if len(self._running.due) == SLOTS:
             return None
+        supervisor = int(schedule["supervisor"])
         try:
             fetched = self._supervisor.fetched()
         except TileFault:
-            return self._free_slot(schedule.supervisor)
+            return self._free_slot(supervisor)
         needs = _resources(fetched.members[0], reads=True)
-        ready = max((schedule.ready.get(need, 0) for need in needs), default=0)
-        return self._free_slot(max(schedule.supervisor, ready))
+        return self._free_slot(max([supervisor, *(int(self._ready[need]) for need in needs)]))
+
+    @property
+    def _row_is_open(self) -> bool:
+        return bool(self.schedule["row"] == RowState.OPEN)
 
     def _ends_row(self) -> bool:
         """Whether the supervisor's next instruction cannot belong to a row (`row-end`)."""
@@ -256,16 +265,16 @@ class ReferenceTile:
         return mnemonic in _ROW_ENDERS or mnemonic.startswith(("ld", "st"))
 
     def _free_slot(self, cycle: int) -> int:
-        while cycle % SLOTS in self._schedule.workers:
+        while cycle % SLOTS in self._running.due:
             cycle += 1
         return cycle
 
     def _holds(self, issue: Issue) -> bool:
         """Whether the observer stops the tile before an issue, at which it has not done so yet."""
         assert self.observer is not None
-        if issue == self._schedule.held or not self.observer.before(issue):
+        if issue == self._held or not self.observer.before(issue):
             return False
-        self._schedule.held = issue
+        self._held = issue
         return True
 
     # -- what follows from an issue -----------------------------------------------------------
@@ -281,7 +290,7 @@ class ReferenceTile:
             timing.worker_steps(member.form.mnemonic, special_operand=special)
             for member in issued.fetched.members
         ]
-        self._schedule.workers[worker] = cycle + timing.worker_cycles(max(steps))
+        self._running.due[worker] = cycle + timing.worker_cycles(max(steps))
         return issued
 
     def _end_worker(self, worker: int, status: bool, cycle: int) -> None:
@@ -289,45 +298,52 @@ class ReferenceTile:
         csr = self.state["supervisor"]["csr"]
         csr[_STATUS] = int(csr[_STATUS]) & ~(0 if status else 1)
         self.state["workers"][worker]["is_active"] = 0
-        schedule = self._schedule
-        del schedule.workers[worker]
-        schedule.last_exit = cycle
+        schedule = self.schedule
+        del self._running.due[worker]
+        schedule["busy"] ^= 1 << worker
+        schedule["last_exit"] = cycle
         # While six workers run, no time passes for the supervisor.
-        schedule.supervisor = max(schedule.supervisor, cycle + 1)
+        schedule["supervisor"] = max(int(schedule["supervisor"]), cycle + 1)
 
     def _after_supervisor(self, issued: Issued, cycle: int, pc: int) -> int | None:
         """Take account of an instruction; returns the zone of a barrier that is not local."""
-        schedule, effects = self._schedule, issued.effects
+        schedule, effects = self.schedule, issued.effects
         member = issued.fetched.members[0]
-        schedule.supervisor = cycle + 1
+        following = cycle + timing.SUPERVISOR_ISSUE.value
         for resource in _resources(member, reads=False):
-            schedule.ready[resource] = cycle + timing.SUPERVISOR_LATENCY.value
+            self._ready[resource] = cycle + timing.SUPERVISOR_LATENCY.value
         if effects.jump is not None:
-            schedule.supervisor = cycle + timing.TAKEN_BRANCH.value
+            following = cycle + timing.TAKEN_BRANCH.value
         if effects.launches:
+            schedule["supervisor"] = following
             self._launch(effects.launches, cycle)
-            schedule.supervisor = cycle + timing.RUN.value
+            following = cycle + timing.RUN.value
         for _, index, word in effects.csrs:
-            if member.form.mnemonic == "put" and index in _EXCHANGE_CSRS:
-                self.events.append(TimedEvent(cycle, "put", (index, word), pc))
+            if member.form.mnemonic == "put" and index in EXCHANGE_CSRS:
+                self.records.record(self._number, EventKind.PUT, cycle, pc, index, word)
                 if index in _BASES:
                     # Known for writes inside rows, assumed elsewhere (`base-write`).
-                    schedule.supervisor = cycle + timing.BASE_WRITE.value
+                    following = cycle + timing.BASE_WRITE.value
+        zone = None
         for name, arguments in effects.events:
-            self.events.append(TimedEvent(cycle, name, arguments, pc))
-            if self._awaits_row and name in _ROW_EVENTS:
-                self._awaits_row, self._row_is_open = False, True
-            if name in ("delay", "send"):
-                schedule.supervisor = cycle + arguments[0]
-            elif name == "sync":
-                schedule.supervisor = cycle + timing.SYNC.value
-                if arguments[0] != _LOCAL:
-                    return int(arguments[0])
-                schedule.waits_for_workers, schedule.synced_at = True, cycle
-        return None
+            kind = EventKind[name.upper()]
+            words = [NO_ARGUMENT if each is None else int(each) for each in arguments]
+            self.records.record(self._number, kind, cycle, pc, *words)
+            if schedule["row"] == RowState.AWAITED and kind.bit & ROW_KINDS:
+                schedule["row"] = RowState.OPEN
+            if kind in (EventKind.DELAY, EventKind.SEND):
+                following = cycle + words[0]
+            elif kind is EventKind.SYNC:
+                following = cycle + timing.SYNC.value
+                zone = words[0]
+        schedule["supervisor"] = following
+        if zone == _LOCAL:
+            schedule["awaits_workers"], self._running.synced_at = True, cycle
+            return None
+        return zone
 
     def _launch(self, launches: list[Launch], cycle: int) -> None:
-        active = self._schedule.workers
+        active = self._running.due
         for launch in launches:
             worker = launch.worker
             if worker is None:
@@ -342,6 +358,7 @@ class ReferenceTile:
             check_code_address(launch.entry)
             self._start_worker(worker, launch)
             active[worker] = timing.first_worker_issue(cycle, worker)
+            self.schedule["busy"] |= 1 << worker
 
     def _start_worker(self, worker: int, launch: Launch) -> None:
         """What a worker finds at its first instruction; everything else is as it left it."""
@@ -357,15 +374,21 @@ class ReferenceTile:
         state["is_active"] = 1
 
 
-def _resources(member: Decoded, reads: bool) -> list[Resource]:
-    """The registers and CSRs that a supervisor instruction reads, or that it writes."""
-    found: list[Resource] = []
+def _fill(record: Any, saved: Any) -> None:
+    """Make a record what was saved, in place: contexts have views of it."""
+    for name in record.dtype.names:
+        record[name] = saved[name]
+
+
+def _resources(member: Decoded, reads: bool) -> list[int]:
+    """Places in a schedule's `ready` of what a supervisor instruction reads, or of what it writes."""
+    found: list[int] = []
     for bound in member.operands:
         operand = bound.operand
         if operand.is_register and (operand.reads if reads else operand.writes):
-            found += [(operand.file, bound.value + place) for place in range(operand.count)]
+            found += [READY_M + bound.value + place for place in range(operand.count)]
         elif operand.kind is Kind.CSR and member.form.mnemonic == ("get" if reads else "put"):
-            found.append(("csr", bound.value))
+            found.append(READY_CSR + bound.value)
     if reads and member.form.mnemonic in ("ld64putcs", "ld128putcs"):
         found.append(_WEIGHT_ADDRESS)
     return found
