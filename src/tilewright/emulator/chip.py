@@ -204,7 +204,7 @@ class Chip:
     def observe(self, tile: int, observer: Observer | None) -> None:
         """Let an observer watch a tile that has a program, or nobody."""
         self.state(tile)  # complains if there is none
-        self._runner.tiles[tile].observer = observer
+        self._runner.observe(tile, observer)
 
     def save(self) -> Snapshot:
         """The chip as it is between two runs, without the host and the observers."""
@@ -408,7 +408,7 @@ class Chip:
         progress = self._progress
         waiting = self._that_are(Stop.SYNC.value)
         left = self._participations.left(self._count)
-        zone = complete_zone(self._count, progress["zone"][waiting], np.count_nonzero(left))
+        zone = complete_zone(self._count, progress["zone"][waiting], int(np.count_nonzero(left)))
         if zone is None or not self._allows(zone):
             return False
         arrived = waiting[group_of(progress["zone"][waiting]) == zone]

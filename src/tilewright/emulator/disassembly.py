@@ -40,9 +40,7 @@ def describe_fault(stopped: Stopped, memory: TileMemory, tile: int, image: TileI
     return f"{stopped.fault}{describe_code(memory, tile, stopped.pc, mode, image)}"
 
 
-def describe_code(
-    memory: TileMemory, tile: int, address: int, mode: Mode, image: TileImage
-) -> str:
+def describe_code(memory: TileMemory, tile: int, address: int, mode: Mode, image: TileImage) -> str:
     """The instruction at an address of a tile, and the symbol and line it is of, after a comma.
 
     `, at 'send 3, 81920, 1', in row+0x10 (f.S:12)`; "" if nothing is known.

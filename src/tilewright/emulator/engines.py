@@ -6,7 +6,6 @@ from functools import lru_cache
 
 from tilewright.emulator.llvm import LlvmWorkers
 from tilewright.emulator.llvm.supervisor import LlvmSupervisors
-from tilewright.emulator.memory import TileMemory
 from tilewright.emulator.reference.tile import ReferenceTile
 from tilewright.emulator.supervised import FullyCompiledTile
 

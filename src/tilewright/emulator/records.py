@@ -62,15 +62,19 @@ SCHEDULE = np.dtype(
 
 `supervisor` is that cycle, operands aside; `ready` has the cycles from which on registers can be
 read. `row` is a `RowState`. `busy` has bit n set if a worker owns slot n, `last_exit` is the cycle
-of the last exit of one, and `awaits_workers` is set by a local barrier until all have come to theirs.
+of the last exit of one, and `awaits_workers` is set by a local barrier until all have come to
+theirs.
 
-`log` is the address of the events, of which there are `count`, with room for `room`; `kinds` has the
-bits of their kinds (since it was last cleared). `ending` tells why the compiled loop ended last,
-`pc` and `zone` at which barrier; `instructions` counts what it has executed.
+`log` is the address of the events, of which there are `count`, with room for `room`; `kinds` has
+the bits of their kinds (since it was last cleared). `ending` tells why the compiled loop ended
+last, `pc` at which instruction, `zone` at which barrier; `instructions` counts what it has
+executed.
 """
 
 _FIRST_ROOM = 64
 """Events of a tile for which there is room from the start. It is doubled when it is full."""
+
+_EVENT_NUMBERS = EVENT.itemsize // 8
 
 Tiles: TypeAlias = NDArray[np.uint32]
 """Numbers of tiles, in ascending order."""
@@ -127,27 +131,43 @@ class TileRecords:
         if int(schedule["count"]) + EVENTS_PER_INSTRUCTION > int(schedule["room"]):
             self._grow(tile)
 
-    def gather(self, tiles: Tiles, first: NDArray[np.int64]) -> tuple[EventArray, NDArray[np.int64]]:
+    def gather(
+        self, tiles: Tiles, first: NDArray[np.int64]
+    ) -> tuple[EventArray, NDArray[np.int64]]:
         """The events of tiles one after the other, each tile's from its `first` one on.
 
         Returns them, and where those of each tile begin, with the end as the last entry.
         """
-        schedules = self.schedules
-        counts = schedules["count"][tiles].astype(np.int64) - first
+        counts = self.schedules["count"][tiles].astype(np.int64) - first
         bounds = np.concatenate([[0], np.cumsum(counts)])
         events = np.empty(int(bounds[-1]), EVENT)
-        is_small = schedules["room"][tiles] == _FIRST_ROOM
-        # Where an event is among the first rooms, minus where it goes.
-        shifts = np.repeat(tiles * np.int64(_FIRST_ROOM) + first - bounds[:-1], counts)
-        places = np.arange(len(events))
-        if not is_small.all():
-            kept = np.repeat(is_small, counts)
-            shifts, places = shifts[kept], places[kept]
-            for index in np.flatnonzero(~is_small).tolist():
-                log = self.log(int(tiles[index]))
-                events[bounds[index] : bounds[index + 1]] = log[first[index] :]
-        events[places] = self._rooms.reshape(-1)[shifts + places]
+        is_small = self.schedules["room"][tiles] == _FIRST_ROOM
+        self._gather_small(
+            events, tiles[is_small], first[is_small], counts[is_small], bounds[:-1][is_small]
+        )
+        for index in np.flatnonzero(~is_small & (counts > 0)).tolist():
+            log = self.log(int(tiles[index]))
+            events[bounds[index] : bounds[index + 1]] = log[first[index] :]
         return events, bounds
+
+    def _gather_small(
+        self,
+        events: EventArray,
+        tiles: Tiles,
+        first: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        starts: NDArray[np.int64],
+    ) -> None:
+        """Put what tiles have in their first rooms into `events`, each tile's from its start on."""
+        skipped = np.cumsum(counts) - counts
+        places = np.arange(int(counts.sum()))
+        sources = places + np.repeat(tiles * np.int64(_FIRST_ROOM) + first - skipped, counts)
+        # As rows of numbers, which are copied faster than records.
+        taken = np.take(self._rooms.view(np.uint64).reshape(-1, _EVENT_NUMBERS), sources, axis=0)
+        if len(taken) == len(events):
+            events[:] = taken.view(EVENT)[:, 0]
+        else:
+            events[places + np.repeat(starts - skipped, counts)] = taken.view(EVENT)[:, 0]
 
     def _buffer(self, tile: int) -> EventArray:
         larger = self._larger.get(tile)

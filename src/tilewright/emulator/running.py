@@ -18,6 +18,7 @@ from tilewright.emulator.engines import Engine, shared_supervisors, tile_maker
 from tilewright.emulator.events import EXCHANGE_CSRS
 from tilewright.emulator.memory import TileMemory
 from tilewright.emulator.records import Ending, TileRecords, Tiles
+from tilewright.emulator.reference.observing import Observer
 from tilewright.emulator.reference.tile import ReferenceTile, Stop, Stopped
 
 
@@ -72,6 +73,7 @@ class Runner:
         self.tiles: dict[int, ReferenceTile] = {}
         self.stopped: dict[int, Stopped] = {}
         """How tiles have stopped that have faulted."""
+        self._observed: set[int] = set()
         self._memory = memory
         self._make_tile = tile_maker(engine)
         self._supervisors = shared_supervisors() if engine is Engine.LLVM else None
@@ -82,10 +84,18 @@ class Runner:
         """A tile after a reset, which can be run from now on."""
         self.records.reset(tile)
         self.stopped.pop(tile, None)
+        self._observed.discard(tile)
         self.progress[tile] = np.zeros(1, PROGRESS)[0]
         self.progress["is_loaded"][tile] = True
         self.tiles[tile] = self._make_tile(self._memory, tile, self.records)
         return self.tiles[tile]
+
+    def observe(self, tile: int, observer: Observer | None) -> None:
+        """Let an observer watch a tile, or nobody."""
+        self.tiles[tile].observer = observer
+        self._observed.discard(tile)
+        if observer is not None:
+            self._observed.add(tile)
 
     def run(self, tiles: Tiles, limit: int) -> tuple[int, Stopped] | None:
         """Run each tile up to a stop or cycle `limit`; how they stopped is noted in `progress`.
@@ -107,17 +117,16 @@ class Runner:
     def _run_together(self, tiles: Tiles, limit: int) -> list[int]:
         """Run supervisors whose workers are idle; returns the tiles that are not done with that."""
         if self._supervisors is None:
-            return tiles.tolist()
+            return list(map(int, tiles))
         schedules = self.records.schedules
         is_fit = (schedules["busy"][tiles] == 0) & (schedules["awaits_workers"][tiles] == 0)
-        observed = [tile for tile in self.tiles if self.tiles[tile].observer is not None]
-        if observed:
-            is_fit &= ~np.isin(tiles, observed)
+        if self._observed:
+            is_fit &= ~np.isin(tiles, list(self._observed))
         self._run_supervisors(tiles[is_fit], limit)
         ending = schedules["ending"][tiles]
         for reason, stop in _STOPS.items():
             self._stop(tiles[is_fit & (ending == reason)], stop)
-        return tiles[~is_fit | (ending == Ending.LEFT)].tolist()
+        return list(map(int, tiles[~is_fit | (ending == Ending.LEFT)]))
 
     def _run_supervisors(self, tiles: Tiles, limit: int) -> None:
         assert self._supervisors is not None

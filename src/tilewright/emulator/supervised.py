@@ -15,6 +15,8 @@ from tilewright.emulator.records import Ending, TileRecords
 from tilewright.emulator.reference.tile import Stop, Stopped
 from tilewright.target.timing import SLOTS
 
+_LEFT, _SYNC, _ROW_END = (int(each) for each in (Ending.LEFT, Ending.SYNC, Ending.ROW_END))
+
 
 class FullyCompiledTile(CompiledTile):
     """As `CompiledTile`, with `supervisors` for the supervisor; tiles share one."""
@@ -30,8 +32,6 @@ class FullyCompiledTile(CompiledTile):
         super().__init__(memory, tile_number, engine, records)
         self._supervisors = supervisors
         self._this = np.array([tile_number], np.uint32)
-        self._left: int | None = None
-        """Where the supervisor was last left to the reference engine, which then takes one step."""
 
     def _go_ahead(self, limit: int) -> Stopped | None:
         """Let the supervisor run up to what is left to the reference engine, or a worker's turn."""
@@ -39,14 +39,20 @@ class FullyCompiledTile(CompiledTile):
         if self.observer is not None or self.schedule["awaits_workers"] or len(due) == SLOTS:
             return None
         limit = min([limit, *due.values()])
-        if int(self.schedule["supervisor"]) >= limit or self._supervisor.pc == self._left:
+        if int(self.schedule["supervisor"]) >= limit or self._is_left:
             return None
         self._supervisors.run(self.records, self._memory, self._this, limit)
-        ending = Ending(int(self.schedule["ending"]))
-        self._left = self._supervisor.pc if ending is Ending.LEFT else None
-        if ending is Ending.SYNC:
+        ending = int(self.schedule["ending"])
+        if ending == _SYNC:
             pc, zone = int(self.schedule["pc"]), int(self.schedule["zone"])
             return Stopped(Stop.SYNC, self.cycle, pc=pc, zone=zone)
-        if ending is Ending.ROW_END:
+        if ending == _ROW_END:
             return Stopped(Stop.ROW_END, self.cycle, pc=self._supervisor.pc)
         return None
+
+    @property
+    def _is_left(self) -> bool:
+        """Whether the supervisor is where it was left to the reference engine, which then takes one
+        step."""
+        schedule = self.schedule
+        return bool(schedule["ending"] == _LEFT and schedule["pc"] == self._supervisor.pc)

@@ -79,7 +79,7 @@ def test_when_a_barrier_is_complete(
         if count:
             made.add(tile, count, 0)
     waiting = np.array([zone for zone in zones if zone is not None])
-    assert complete_zone(3, waiting, np.count_nonzero(made.left(3))) == expected
+    assert complete_zone(3, waiting, int(np.count_nonzero(made.left(3)))) == expected
 
 
 def test_participations_are_used_up_in_order() -> None:

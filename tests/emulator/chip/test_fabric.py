@@ -546,7 +546,7 @@ def test_what_is_fetched_ahead_counts_as_code(pc: int, clashes: bool) -> None:
     rows["code"] = code_elements(pc)
     sends = np.array([(0, 10, 1, 0x50000, 4, 1, pc)], SEND)
     controls = np.empty(0, CONTROL)
-    made = Rows(rows, sends, np.array([0, 1]), *[controls, bounds] * 3)
+    made = Rows(rows, sends, np.array([0, 1]), *3 * (controls, bounds))
     found = check_elements(made, np.empty(0, DELIVERY), bounds, ClashRule.CYCLE, no_findings())
     assert [type(fault) for fault in as_faults(found)] == [faults.SendConflictFault] * clashes
 

@@ -49,8 +49,8 @@ def steps(rows: Rows) -> str:
         found.append((event, f"{'pair' if is_paired else 'mux'} {value}"))
     found += [(event, f"pointer {value // 4:#x}") for event, value, *_ in rows.pointers.tolist()]
     found += [(event, f"format {value}") for event, value, *_ in rows.formats.tolist()]
-    for _, event, items, address, size, directions, _ in rows.sends.tolist():
-        found.append((event, f"send {items} from {address // size:#x} dir {directions}"))
+    for _, event, items, address, size, driven, _ in rows.sends.tolist():
+        found.append((event, f"send {items} from {address // size:#x} dir {driven}"))
     return ", ".join(f"{what} @{event}" for event, what in sorted(found))
 
 

@@ -6,7 +6,8 @@
 - `listening`: who listens to whom, slot by slot; `arrivals`: the items that reach each receiver
 - `delays`: from an item's address to memory
 - `delivery`: the addresses and formats that items meet; `movement`: the words themselves
-- `elements`: accesses to one memory element that get into each other's way; `layout`: where they are
+- `elements`: accesses to one memory element that get into each other's way; `layout`: where
+  elements are
 - `findings`: what is wrong, noted as numbers and told as faults; `growing`: room for more entries
 
 Independent of any encoder of rows. Evidence for the rules is in `tilewright.target.routes` and

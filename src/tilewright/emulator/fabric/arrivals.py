@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.compiled import compiled
-from tilewright.emulator.fabric.findings import Finding, Findings, note
+from tilewright.emulator.fabric.findings import Finding, Findings, Number, note
 from tilewright.emulator.fabric.growing import with_room
-from tilewright.emulator.fabric.rows import PAIR_SIZE, Array, Bounds, Rows
+from tilewright.emulator.fabric.rows import PAIR_SIZE, Array, Bounds, Entry, Rows
 from tilewright.target.routes import directions, times
 from tilewright.target.row_events import LATE_MEMBER_DELAY, pointer_delays
 from tilewright.target.topology import PARTNER_BIT
@@ -22,11 +22,7 @@ SILENCE = -1
 """Stands for the send that items of a silent bus come from."""
 
 ARRIVAL = np.dtype(
-    [
-        (name, np.int64)
-        for name in ("receiver", "slot", "point", "items", "size", "send", "first")
-        + ("direction", "pc")
-    ]
+    [(name, np.int64) for name in "receiver slot point items size send first direction pc".split()]
 )
 """Items in consecutive slots of a receiver, the first in slot `slot`.
 
@@ -36,10 +32,7 @@ They are items `first` to `first + items - 1` of send number `send`, of `size` b
 """
 
 _HALF = np.dtype(
-    [
-        (name, np.int64)
-        for name in ("receiver", "send", "first", "end", "time", "direction", "delay", "pc")
-    ]
+    [(name, np.int64) for name in "receiver send first end time direction delay pc".split()]
 )
 """Items `first` to `end` (exclusive) of a 64-bit send, as one member of a pair samples them."""
 
@@ -64,8 +57,14 @@ def arrivals(rows: Rows, intervals: Array, found: Findings) -> tuple[Array, Boun
     """
     routes = _routes(intervals)
     arrived, halves, found = _hear_all(
-        intervals, routes.time, routes.partner_time, routes.direction, routes.delay,
-        rows.sends, rows.send_bounds, found,
+        intervals,
+        routes.time,
+        routes.partner_time,
+        routes.direction,
+        routes.delay,
+        rows.sends,
+        rows.send_bounds,
+        found,
     )
     if len(halves):
         halves = halves[_by_pair(halves, len(rows.sends))]
@@ -135,14 +134,20 @@ def _hear_all(
                 if not is_wide:
                     arrived = with_room(arrived, arrivals_found)
                     _arrive(
-                        arrived[arrivals_found], receiver, slot, slot + delay, last - first,
-                        send.size, place - 1, first - send.event, direction, interval.pc,
+                        arrived[arrivals_found],
+                        receiver,
+                        slot,
+                        slot + delay,
+                        last - first,
+                        send.size,
+                        place - 1,
+                        first - send.event,
+                        direction,
+                        interval.pc,
                     )
                     arrivals_found += 1
                 elif not interval.is_paired:
-                    found = note(
-                        found, Finding.NOT_PAIRED, receiver, slot, interval.pc, send.tile
-                    )
+                    found = note(found, Finding.NOT_PAIRED, receiver, slot, interval.pc, send.tile)
                 elif send.tile != bus ^ (receiver & PARTNER_BIT):
                     found = note(
                         found, Finding.WRONG_LANE, receiver, slot, interval.pc, send.tile, bus
@@ -167,8 +172,16 @@ def _hear_all(
                 )
                 arrived = with_room(arrived, arrivals_found)
                 _arrive(
-                    arrived[arrivals_found], receiver, at, at + delay, silent_end - at,
-                    0, SILENCE, 0, direction, interval.pc,
+                    arrived[arrivals_found],
+                    receiver,
+                    at,
+                    at + delay,
+                    silent_end - at,
+                    0,
+                    SILENCE,
+                    0,
+                    direction,
+                    interval.pc,
                 )
                 arrivals_found += 1
             at = max(at, heard[place].end if place < ranges else interval.end)
@@ -201,16 +214,16 @@ def _insert(heard: Array, ranges: int, start: int, end: int) -> int:
 
 @compiled
 def _arrive(
-    arrival: Array,
-    receiver: int,
-    slot: int,
-    point: int,
-    items: int,
-    size: int,
-    send: int,
-    first: int,
-    direction: int,
-    pc: int,
+    arrival: Entry,
+    receiver: Number,
+    slot: Number,
+    point: Number,
+    items: Number,
+    size: Number,
+    send: Number,
+    first: Number,
+    direction: Number,
+    pc: Number,
 ) -> None:
     arrival.receiver, arrival.slot, arrival.point = receiver, slot, point
     arrival.items, arrival.size, arrival.send, arrival.first = items, size, send, first
@@ -245,8 +258,16 @@ def _join_all(
                 arrived = with_room(arrived, count)
                 leaves = sends[send].event + first
                 _arrive(
-                    arrived[count], half.receiver, leaves + half.time, leaves + later + half.delay,
-                    last - first, PAIR_SIZE, send, first, half.direction, half.pc,
+                    arrived[count],
+                    half.receiver,
+                    leaves + half.time,
+                    leaves + later + half.delay,
+                    last - first,
+                    PAIR_SIZE,
+                    send,
+                    first,
+                    half.direction,
+                    half.pc,
                 )
                 count += 1
                 at = last
@@ -256,18 +277,25 @@ def _join_all(
 
 
 @compiled
-def _is_of(half: Array, receiver: int, send: int) -> bool:
+def _is_of(half: Entry, receiver: int, send: int) -> bool:
     return bool(half.receiver == receiver and half.send == send)
 
 
 @compiled
-def _miss(half: Array, send: Array, first: int, end: int, found: Findings) -> Findings:
+def _miss(half: Entry, send: Entry, first: int, end: int, found: Findings) -> Findings:
     """Items that only one member of a pair samples."""
     if first >= end:
         return found
     return note(
-        found, Finding.NOT_BOTH, half.receiver, send.event + first + half.time, half.pc,
-        first, end - 1, send.tile, half.receiver ^ PARTNER_BIT,
+        found,
+        Finding.NOT_BOTH,
+        half.receiver,
+        send.event + first + half.time,
+        half.pc,
+        first,
+        end - 1,
+        send.tile,
+        half.receiver ^ PARTNER_BIT,
     )
 
 

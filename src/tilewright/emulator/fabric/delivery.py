@@ -9,15 +9,12 @@ from tilewright.compiled import compiled
 from tilewright.emulator.fabric.arrivals import SILENCE
 from tilewright.emulator.fabric.delays import TO_ROW_END
 from tilewright.emulator.fabric.findings import UNKNOWN, Finding, Findings, note
-from tilewright.emulator.fabric.rows import PAIR_SIZE, WORD_SIZE, Array, Bounds, Rows
+from tilewright.emulator.fabric.rows import PAIR_SIZE, WORD_SIZE, Array, Bounds, Entry, Rows
 from tilewright.target.geometry import MEMORY_BASE, MEMORY_END
 from tilewright.target.row_events import FORMAT_BEFORE_POINTER
 
 DELIVERY = np.dtype(
-    [
-        (name, np.int64)
-        for name in ("receiver", "address", "point", "items", "size", "send", "first", "pc")
-    ]
+    [(name, np.int64) for name in "receiver address point items size send first pc".split()]
 )
 """Items to consecutive addresses of a tile, from `address` on; the rest as in `ARRIVAL`."""
 
@@ -48,8 +45,18 @@ def deliver(
     bounds = np.zeros(tiles + 1, np.int64)
     pointers, words = np.zeros(tiles, np.int64), np.zeros(tiles, np.int64)
     found = _deliver_all(
-        rows.rows, rows.pointers, rows.pointer_bounds, rows.formats, rows.format_bounds,
-        arrived, arrival_bounds, deliveries, bounds, pointers, words, found,
+        rows.rows,
+        rows.pointers,
+        rows.pointer_bounds,
+        rows.formats,
+        rows.format_bounds,
+        arrived,
+        arrival_bounds,
+        deliveries,
+        bounds,
+        pointers,
+        words,
+        found,
     )
     return Delivered(deliveries[: int(bounds[-1])], bounds, pointers, words), found
 
@@ -105,15 +112,23 @@ def _deliver_all(
             each = deliveries[place]
             if each.address % each.size:
                 found = note(
-                    found, Finding.MISALIGNED_ITEMS, tile, each.point, each.pc,
-                    each.address, each.size,
+                    found,
+                    Finding.MISALIGNED_ITEMS,
+                    tile,
+                    each.point,
+                    each.pc,
+                    each.address,
+                    each.size,
                 )
-            elif (
-                each.address < MEMORY_BASE or each.address + each.items * each.size > MEMORY_END
-            ):
+            elif each.address < MEMORY_BASE or each.address + each.items * each.size > MEMORY_END:
                 found = note(
-                    found, Finding.ITEMS_OUTSIDE, tile, each.point, each.pc,
-                    each.items, each.address,
+                    found,
+                    Finding.ITEMS_OUTSIDE,
+                    tile,
+                    each.point,
+                    each.pc,
+                    each.items,
+                    each.address,
                 )
             else:
                 words[tile] += each.items * each.size // WORD_SIZE
@@ -170,7 +185,7 @@ def _format(formats: Array, event: int) -> int:
 
 
 @compiled
-def _check_format(formats: Array, arrival: Array, is_wide: bool, found: Findings) -> Findings:
+def _check_format(formats: Array, arrival: Entry, is_wide: bool, found: Findings) -> Findings:
     """64-bit items need the format of their direction two events before their address is taken.
 
     32-bit items need format 0 from then until their address is taken (`format-window`).

@@ -1,7 +1,7 @@
 """What is wrong in a phase: noted as numbers by compiled code, told as faults afterwards."""
 
 from enum import IntEnum
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,8 @@ from tilewright.compiled import compiled
 from tilewright.emulator import faults
 from tilewright.emulator.faults import ExchangeFault
 from tilewright.target.topology import NEUTRAL_MUX, PARTNER_BIT
+
+Number: TypeAlias = "int | np.integer[Any]"
 
 UNKNOWN = -1
 """Stands for no event, or no address of an instruction."""
@@ -128,7 +130,8 @@ _TOLD = {
     ),
     Finding.NOT_BOTH: _Told(
         faults.PairingFault,
-        "samples items {0} to {1} of a 64-bit send of tile {2}, but its partner, tile {3}, does not",
+        "samples items {0} to {1} of a 64-bit send of tile {2}, "
+        "but its partner, tile {3}, does not",
     ),
     Finding.FORMAT_AT_END: _Told(
         faults.ConnectedAtEndFault, "the row ends with the incoming format {0}; set 0 before"
@@ -138,9 +141,7 @@ _TOLD = {
         "the row ends after {0} events, but its last word is in memory only after {1}; "
         "lengthen its last delay",
     ),
-    Finding.OVERLAP: _Told(
-        faults.ReceiveOverlapFault, "two items would be written in one event"
-    ),
+    Finding.OVERLAP: _Told(faults.ReceiveOverlapFault, "two items would be written in one event"),
     Finding.WRONG_FORMAT: _Told(faults.ReceiveConfigurationFault, _FORMAT_MET),
     Finding.CHANGED_FORMAT: _Told(faults.ReceiveModeFault, _FORMAT_MET),
     Finding.MISALIGNED_ITEMS: _Told(
@@ -183,13 +184,13 @@ def no_findings() -> Findings:
 def note(
     found: Findings,
     finding: int,
-    tile: int,
-    event: int,
-    pc: int,
-    n0: int = 0,
-    n1: int = 0,
-    n2: int = 0,
-    n3: int = 0,
+    tile: Number,
+    event: Number,
+    pc: Number,
+    n0: Number = 0,
+    n1: Number = 0,
+    n2: Number = 0,
+    n3: Number = 0,
 ) -> Findings:
     """Add a finding; returns the findings, which may have moved."""
     found[0, 0] += 1

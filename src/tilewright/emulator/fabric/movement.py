@@ -16,7 +16,7 @@ from tilewright.emulator.fabric.arrivals import SILENCE
 from tilewright.emulator.fabric.delays import TO_VISIBLE
 from tilewright.emulator.fabric.findings import Finding, Findings, note
 from tilewright.emulator.fabric.growing import with_room
-from tilewright.emulator.fabric.rows import WORD_SIZE, Array, Bounds
+from tilewright.emulator.fabric.rows import WORD_SIZE, Array, Bounds, Entry
 from tilewright.emulator.memory import TileMemory
 from tilewright.target.geometry import MEMORY_BASE, MEMORY_END
 
@@ -38,7 +38,8 @@ def move(
 ) -> Findings:
     """Write to memory what was delivered to each tile, in order of time.
 
-    Sends from wrong addresses, and reads of words on their way to memory, are added to the findings.
+    Sends from wrong addresses, and reads of words on their way to memory, are added to the
+    findings.
     """
     words = memory.bytes.view(np.uint32)
     places = np.full(len(sends), _IN_MEMORY, np.int64)
@@ -62,22 +63,32 @@ def _check_addresses(sends: Array, places: NDArray[np.int64], found: Findings) -
         places[number] = _NOWHERE
         if send.address % send.size:
             found = note(
-                found, Finding.MISALIGNED_SEND, send.tile, send.event, send.pc,
-                send.address, send.size,
+                found,
+                Finding.MISALIGNED_SEND,
+                send.tile,
+                send.event,
+                send.pc,
+                send.address,
+                send.size,
             )
         else:
             found = note(
-                found, Finding.SEND_OUTSIDE, send.tile, send.event, send.pc,
-                send.items, send.address,
+                found,
+                Finding.SEND_OUTSIDE,
+                send.tile,
+                send.event,
+                send.pc,
+                send.items,
+                send.address,
             )
     return found
 
 
 @compiled
-def _is_inside(send: Array) -> bool:
+def _is_inside(send: Entry) -> bool:
     """Whether all of a send can be read."""
     end = send.address + send.items * send.size
-    return bool(send.address % send.size == 0 and MEMORY_BASE <= send.address and end <= MEMORY_END)
+    return bool(send.address % send.size == 0 and send.address >= MEMORY_BASE and end <= MEMORY_END)
 
 
 @compiled
@@ -131,7 +142,7 @@ def _relays(
 
 
 @compiled
-def _delivery_end(delivery: Array) -> int:
+def _delivery_end(delivery: Entry) -> int:
     return int(delivery.address + delivery.items * delivery.size)
 
 
@@ -143,7 +154,7 @@ def _by_address(deliveries: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]
         addresses[place] = deliveries[place].address
     ordered = np.argsort(addresses, kind="mergesort")
     ends = np.empty(len(deliveries), np.int64)
-    last = np.int64(0)
+    last = 0
     for place in range(len(ordered)):
         last = max(last, _delivery_end(deliveries[ordered[place]]))
         ends[place] = last
@@ -163,7 +174,7 @@ def _sort(relays: Array, first: int, end: int) -> None:
 
 
 @compiled
-def _overlap(send: Array, delivery: Array) -> tuple[int, int]:
+def _overlap(send: Entry, delivery: Entry) -> tuple[int, int]:
     """The addresses that both concern, `end` exclusive."""
     low = max(send.address, delivery.address)
     high = min(send.address + send.items * send.size, _delivery_end(delivery))
@@ -171,7 +182,7 @@ def _overlap(send: Array, delivery: Array) -> tuple[int, int]:
 
 
 @compiled
-def _age(send: Array, delivery: Array, address: int) -> tuple[int, int]:
+def _age(send: Entry, delivery: Entry, address: int) -> tuple[int, int]:
     """The event in which a word is read, and that in which it takes its address."""
     read = send.event + (address - send.address) // send.size
     point = delivery.point + (address - delivery.address) // delivery.size
@@ -187,8 +198,13 @@ def _check_settled(sends: Array, deliveries: Array, relays: Array, found: Findin
             read, point = _age(send, delivery, address)
             if point <= read < point + TO_VISIBLE:
                 found = note(
-                    found, Finding.UNSETTLED, send.tile, read, send.pc,
-                    address, point + TO_VISIBLE,
+                    found,
+                    Finding.UNSETTLED,
+                    send.tile,
+                    read,
+                    send.pc,
+                    address,
+                    point + TO_VISIBLE,
                 )
                 break
     return found
@@ -267,11 +283,11 @@ def _relay(
 def _word(
     memory: NDArray[np.uint32],
     sends: Array,
-    delivery: Array,
+    delivery: Entry,
     index: int,
     places: NDArray[np.int64],
     aside: NDArray[np.uint32],
-) -> np.uint32:
+) -> Entry:
     """One word of a delivery, before anything of the phase is written."""
     if delivery.send == SILENCE:
         return np.uint32(0)

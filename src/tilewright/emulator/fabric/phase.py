@@ -74,7 +74,7 @@ def run_phase(
 
 
 @compiled
-def _check_start(registers: NDArray[np.uint32], found: Findings) -> Findings:
+def _check_start(registers: Array, found: Findings) -> Findings:
     """Every tile must be connected to nothing, and take 32-bit items, when a phase starts."""
     for tile in range(len(registers)):
         mux, chosen = np.int64(registers[tile, _MUX]), np.int64(registers[tile, _FORMAT])
@@ -102,8 +102,14 @@ def _check_origins(rows: Array, sends: Array, found: Findings) -> Findings:
         expected = rows[first].distance
         if row.distance != expected:
             found = note(
-                found, Finding.ROW_ORIGIN, tile, FIRST_EVENT, UNKNOWN,
-                row.distance, first, expected,
+                found,
+                Finding.ROW_ORIGIN,
+                tile,
+                FIRST_EVENT,
+                UNKNOWN,
+                row.distance,
+                first,
+                expected,
             )
     return found
 
@@ -118,23 +124,17 @@ def _check_senders(rows: Array, sends: Array, send_bounds: Bounds, found: Findin
         end = send.event + send.items
         needed = max(end - 1, SENDER_LEAST_EVENTS)
         if length < needed:
-            found = note(
-                found, Finding.SHORT_SENDER, tile, length, send.pc, length, needed
-            )
+            found = note(found, Finding.SHORT_SENDER, tile, length, send.pc, length, needed)
         if send.size != PAIR_SIZE:
             continue
         partner = tile ^ PARTNER_BIT
         lasts = rows[partner].length
         if lasts < needed:
-            found = note(
-                found, Finding.SHORT_LENDER, partner, lasts, UNKNOWN, tile, lasts, needed
-            )
+            found = note(found, Finding.SHORT_LENDER, partner, lasts, UNKNOWN, tile, lasts, needed)
         place, stop = send_bounds[partner], send_bounds[partner + 1]
         place = first_ending_after(sends, place, stop, send.event)
         while place < stop and sends[place].event < end:
             other = sends[place]
-            found = note(
-                found, Finding.SENDING_LENDER, partner, other.event, other.pc, tile
-            )
+            found = note(found, Finding.SENDING_LENDER, partner, other.event, other.pc, tile)
             place += 1
     return found

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tilewright.compiled import compiled
 from tilewright.emulator.events import EXCHANGE_CSRS, NONE, EventKind, exchange_csr
-from tilewright.emulator.fabric.findings import Finding, Findings, note
+from tilewright.emulator.fabric.findings import Finding, Findings, Number, note
 from tilewright.emulator.fabric.inputs import Executed
 from tilewright.emulator.fabric.layout import element_bit
 from tilewright.target.geometry import SUPERVISOR_FETCH_AHEAD
@@ -64,6 +64,8 @@ _DELAY, _SEND, _POINTERS, _SOURCES, _PUT = (
 )
 
 Array: TypeAlias = NDArray[Any]
+Entry: TypeAlias = Any
+"""One entry of an array of records, whose fields are attributes in compiled code."""
 Bounds: TypeAlias = NDArray[np.int64]
 """Where the entries of each tile begin in an array of all tiles', with the end as the last."""
 
@@ -109,7 +111,7 @@ def read_rows(executed: Executed, found: Findings) -> tuple[Rows, Findings]:
     tiles, most = len(executed.registers), len(executed.events)
     rows = np.zeros(tiles, ROW)
     sends = np.empty(most, SEND)
-    controls = [np.empty(most, CONTROL) for _ in range(3)]
+    sources, pointers, formats = (np.empty(most, CONTROL) for _ in range(3))
     bounds = np.zeros((4, tiles + 1), np.int64)
     found = _read_all(
         executed.released,
@@ -121,16 +123,23 @@ def read_rows(executed: Executed, found: Findings) -> tuple[Rows, Findings]:
         executed.registers,
         rows,
         sends,
-        *controls,
+        sources,
+        pointers,
+        formats,
         bounds,
         found,
     )
     ends = bounds[:, -1].tolist()
-    sources, pointers, formats = (
-        each[:end] for each, end in zip(controls, ends[1:], strict=True)
-    )
     made = Rows(
-        rows, sends[: ends[0]], bounds[0], sources, bounds[1], pointers, bounds[2], formats, bounds[3]
+        rows,
+        sends[: ends[0]],
+        bounds[0],
+        sources[: ends[1]],
+        bounds[1],
+        pointers[: ends[2]],
+        bounds[2],
+        formats[: ends[3]],
+        bounds[3],
     )
     return made, found
 
@@ -164,14 +173,14 @@ def _read_all(
         row.cursor = registers[tile, _CURSOR]
         incoming_base = np.int64(registers[tile, _INCOMING_BASE])
         outgoing_base = np.int64(registers[tile, _OUTGOING_BASE])
-        control = -1
+        control: Number = -1
         pending = 0
         for place in range(first, end):
             kind = kinds[place]
             words = arguments[place]
             pc = np.int64(pcs[place])
             event = cycles[place] - before
-            if kind == _POINTERS or kind == _SOURCES:
+            if kind in (_POINTERS, _SOURCES):
                 pending += 1
             elif kind == _PUT:
                 index, word = np.int64(words[0]) - _FIRST_CSR, np.int64(words[1])
@@ -188,10 +197,10 @@ def _read_all(
                     found = _check_format(found, tile, event, word, pc)
                     _set(formats[formatted], event, word, pc, 0)
                     formatted += 1
-                elif index == _MUX or index == _MUX_PAIR:
+                elif index in (_MUX, _MUX_PAIR):
                     _set(sources[selected], event, word, pc, index == _MUX_PAIR)
                     selected += 1
-            elif kind == _DELAY or kind == _SEND:
+            elif kind in (_DELAY, _SEND):
                 last = event + np.int64(words[0]) - 1
                 if kind == _SEND:
                     if words[2] != NONE:
@@ -200,8 +209,16 @@ def _read_all(
                         found = note(found, Finding.NO_STREAM, tile, event, pc)
                     else:
                         sent = _send(
-                            row, sends, bounds[0, tile], sent, tile, event, words, control,
-                            outgoing_base, pc,
+                            row,
+                            sends,
+                            bounds[0, tile],
+                            sent,
+                            tile,
+                            event,
+                            words,
+                            control,
+                            outgoing_base,
+                            pc,
                         )
                 if _is_shared(arguments, place, pending):
                     found = note(found, Finding.SHARED_CONTROL, tile, event, pc)
@@ -236,18 +253,18 @@ def _read_all(
 def _row_start(cycles: Array, kinds: Array, first: int, end: int) -> int:
     """The cycle of the first exchange instruction, -1 if there is none."""
     for place in range(first, end):
-        if kinds[place] == _DELAY or kinds[place] == _SEND:
+        if kinds[place] in (_DELAY, _SEND):
             return int(cycles[place])
     return -1
 
 
 @compiled
-def _set(control: Any, event: int, value: int, pc: int, is_paired: int) -> None:
+def _set(control: Entry, event: Number, value: Number, pc: Number, is_paired: Number) -> None:
     control.event, control.value, control.pc, control.is_paired = event, value, pc, is_paired
 
 
 @compiled
-def _check_format(found: Findings, tile: int, event: int, value: int, pc: int) -> Findings:
+def _check_format(found: Findings, tile: int, event: Number, value: Number, pc: Number) -> Findings:
     if value > _LAST_FORMAT:
         return note(found, Finding.FORMAT_VALUE, tile, event, pc, value)
     return found
@@ -265,16 +282,16 @@ def _is_shared(arguments: Array, place: int, pending: int) -> bool:
 
 @compiled
 def _send(
-    row: Any,
+    row: Entry,
     sends: Array,
     first: int,
     sent: int,
     tile: int,
-    event: int,
+    event: Number,
     words: Array,
-    control: int,
-    base: int,
-    pc: int,
+    control: Number,
+    base: Number,
+    pc: Number,
 ) -> int:
     """Add what a send puts on the bus; returns the count of sends."""
     items = np.int64(words[0])
@@ -305,6 +322,6 @@ def _send(
 
 
 @compiled
-def code_elements(pc: int) -> int:
+def code_elements(pc: Number) -> int:
     """Bits of the elements that an instruction lies in, or that are fetched ahead of it."""
     return int(element_bit(pc) | element_bit(pc + SUPERVISOR_FETCH_AHEAD))

@@ -34,7 +34,7 @@ class LlvmSupervisors:
         self._loaded = Compiler(host).load(content, _SIGNATURE)
 
     def run(self, records: TileRecords, memory: TileMemory, tiles: Tiles, limit: int) -> None:
-        """Let each of `tiles` execute what issues before cycle `limit`, up to what is left to Python.
+        """Let each of `tiles` execute what issues before cycle `limit`.
 
         How each has ended is in its schedule. Nothing but these supervisors may run meanwhile; each
         must have a slot that no worker owns.

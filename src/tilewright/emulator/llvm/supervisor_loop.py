@@ -38,7 +38,7 @@ from tilewright.emulator.llvm.supervisor_machine import (
     operand_value,
 )
 from tilewright.emulator.memory import UNWRITTEN_WORD
-from tilewright.emulator.records import READY_CSR, READY_M, SCHEDULE, Ending, RowState
+from tilewright.emulator.records import READY_CSR, SCHEDULE, Ending, RowState
 from tilewright.emulator.reference.registers import WRITABLE_BITS
 from tilewright.emulator.state import M_REGISTERS, SUPERVISOR, TILE
 from tilewright.isa import FORMS, Form, Kind, Mode
@@ -154,6 +154,7 @@ class _Loop:
             for name, kind in (("busy", WORD), ("room", LONG), ("last_exit", LONG))
         )
         self._log = entry.load(self._scheduled(entry, "log"), typ=POINTER)
+        self._at = self._variable(WORD, WORD(0))
         self._ending = self._variable(WORD, WORD(Ending.LEFT))
         self._word: Emitted = None
 
@@ -186,6 +187,7 @@ class _Loop:
             builder.store(word, self._scheduled(builder, name))
         ending = builder.load(self._ending, typ=WORD)
         builder.store(ending, self._scheduled(builder, "ending"))
+        builder.store(builder.load(self._at, typ=WORD), self._scheduled(builder, "pc"))
         builder.ret_void()
 
     # -- fetch and decode ---------------------------------------------------------------------
@@ -193,6 +195,7 @@ class _Loop:
     def _emit_decoder(self) -> None:
         builder = ir.IRBuilder(self._head)
         pc = builder.load(self._pc, typ=WORD)
+        builder.store(pc, self._at)
         self._require(builder, is_executable(builder, pc))
         offset = builder.zext(offset_in_memory(builder, pc), LONG)
         place = builder.gep(self._memory, [offset], source_etype=BYTE)
@@ -408,7 +411,7 @@ class _Loop:
         builder.store(target, self._pc)
         self._add(builder, "instructions", LONG(1))
         if zone is not None:
-            self._wait(builder, issue, zone, after)
+            self._wait(builder, zone, after)
         builder.branch(self._head)
 
     def _open_row(self, builder: ir.IRBuilder) -> None:
@@ -417,12 +420,11 @@ class _Loop:
         row = builder.select(opens, WORD(RowState.OPEN), row)
         builder.store(row, self._variables["row"])
 
-    def _wait(self, builder: ir.IRBuilder, issue: Issue, zone: Emitted, after: Emitted) -> None:
-        """End the loop at a barrier with others; go on after a local one, as no worker is active."""
+    def _wait(self, builder: ir.IRBuilder, zone: Emitted, after: Emitted) -> None:
+        """End the loop at a barrier with others; go on after a local one: no worker is active."""
         local, others = (self._function.append_basic_block() for _ in range(2))
         builder.cbranch(builder.icmp_unsigned("==", zone, WORD(_LOCAL)), local, others)
         builder.position_at_end(others)
-        builder.store(issue.pc, self._scheduled(builder, "pc"))
         builder.store(zone, self._scheduled(builder, "zone"))
         builder.branch(self._exits[Ending.SYNC])
         builder.position_at_end(local)

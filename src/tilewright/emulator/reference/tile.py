@@ -41,8 +41,12 @@ _LOCAL = SYNC_ZONES["LOCAL"]
 _STATUS = CSRS["SSR"].index
 _WEIGHT_ADDRESS = READY_CSR + CSRS["CCCSLOAD"].index
 _BASES = (CSRS["INCOMING_BASE"].index, CSRS["OUTGOING_BASE"].index)
+_NO_ROW, _AWAITED, _OPEN = (
+    int(state) for state in (RowState.NONE, RowState.AWAITED, RowState.OPEN)
+)
 _ROW_ENDERS = ("get", "trap", "run", "runall", "sync", "sans")
 """These, loads and stores may depend on what a row has brought, so they come after it."""
+
 
 class Stop(Enum):
     """Why a tile stopped running."""
@@ -155,7 +159,7 @@ class ReferenceTile:
             self.state["cycle"] = cycle
             context = self._supervisor if worker is None else self._workers[worker]
             if worker is None and self._row_is_open and self._ends_row():
-                self.schedule["row"] = RowState.NONE
+                self.schedule["row"] = _NO_ROW
                 return Stopped(Stop.ROW_END, cycle, pc=context.pc)
             pc = context.pc
             number = 0 if worker is None else worker + 1
@@ -254,7 +258,7 @@ class ReferenceTile:
 
     @property
     def _row_is_open(self) -> bool:
-        return bool(self.schedule["row"] == RowState.OPEN)
+        return bool(self.schedule["row"] == _OPEN)
 
     def _ends_row(self) -> bool:
         """Whether the supervisor's next instruction cannot belong to a row (`row-end`)."""
@@ -329,8 +333,8 @@ class ReferenceTile:
             kind = EventKind[name.upper()]
             words = [NO_ARGUMENT if each is None else int(each) for each in arguments]
             self.records.record(self._number, kind, cycle, pc, *words)
-            if schedule["row"] == RowState.AWAITED and kind.bit & ROW_KINDS:
-                schedule["row"] = RowState.OPEN
+            if schedule["row"] == _AWAITED and kind.bit & ROW_KINDS:
+                schedule["row"] = _OPEN
             if kind in (EventKind.DELAY, EventKind.SEND):
                 following = cycle + words[0]
             elif kind is EventKind.SYNC:
@@ -381,7 +385,7 @@ def _fill(record: Any, saved: Any) -> None:
 
 
 def _resources(member: Decoded, reads: bool) -> list[int]:
-    """Places in a schedule's `ready` of what a supervisor instruction reads, or of what it writes."""
+    """Places in a schedule's `ready` of what a supervisor instruction reads, or writes."""
     found: list[int] = []
     for bound in member.operands:
         operand = bound.operand
