@@ -2,7 +2,8 @@
 
 A word that leaves in event W, in the direction of the route, is on the receiver's bus in slot
 W + time of the route. A 64-bit item takes the lanes of its source and of the source's partner; the
-first member of a pair takes it from the source's, the second from the partner's.
+first member of a pair takes it from the source's, the second from the partner's. A bus on which
+nothing is gives zeros, and is a fault (`silent-bus`).
 """
 
 from typing import NamedTuple
@@ -11,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.compiled import compiled
+from tilewright.emulator.fabric.compiled_arrays import with_room
 from tilewright.emulator.fabric.findings import Finding, Findings, Number, note
-from tilewright.emulator.fabric.growing import with_room
 from tilewright.emulator.fabric.rows import PAIR_SIZE, Array, Bounds, Entry, Rows
 from tilewright.target.routes import directions, times
 from tilewright.target.row_events import LATE_MEMBER_DELAY, pointer_delays

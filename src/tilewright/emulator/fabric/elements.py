@@ -3,9 +3,9 @@
 import numpy as np
 
 from tilewright.compiled import compiled
+from tilewright.emulator.fabric.compiled_arrays import first_beyond, with_room
 from tilewright.emulator.fabric.delays import TO_CLASH, TO_ROW_END
 from tilewright.emulator.fabric.findings import Finding, Findings, note
-from tilewright.emulator.fabric.growing import with_room
 from tilewright.emulator.fabric.inputs import ClashRule
 from tilewright.emulator.fabric.layout import element_at, element_bit, element_end
 from tilewright.emulator.fabric.rows import Array, Bounds, Rows
@@ -70,7 +70,8 @@ def _check_all(
         code = rows[tile].code
         found = _check_code(tile, code, reads[:read], Finding.SEND_FROM_CODE, found)
         found = _check_code(tile, code, writes[:written], Finding.WORDS_FOR_CODE, found)
-        found = _check_clashes(tile, reads[:read], writes[:written], found)
+        writes = with_room(writes, written)
+        found = _check_clashes(tile, reads[:read], _sort_by_start(writes, written), found)
     return found
 
 
@@ -107,11 +108,10 @@ def _check_code(tile: int, code: int, uses: Array, finding: int, found: Findings
 
 @compiled
 def _check_clashes(tile: int, reads: Array, writes: Array, found: Findings) -> Findings:
-    """Of each read, the first write to its element in one of its events."""
+    """Of each read, the first write to its element in one of its events; writes are in order."""
     shared = _bits(reads) & _bits(writes)
     if not shared:
         return found
-    writes = _by_start(writes)
     # The last end of a write up to each.
     ends = np.empty(len(writes), np.int64)
     last = writes[0].end
@@ -122,7 +122,7 @@ def _check_clashes(tile: int, reads: Array, writes: Array, found: Findings) -> F
         read = reads[number]
         if not read.bit & shared:
             continue
-        place = np.searchsorted(ends, read.start, side="right")
+        place = first_beyond(ends, read.start)
         while place < len(writes) and writes[place].start < read.end:
             write = writes[place]
             place += 1
@@ -144,12 +144,18 @@ def _bits(uses: Array) -> int:
 
 
 @compiled
-def _by_start(uses: Array) -> Array:
-    """In order of their starts, as they are if two start together."""
-    for place in range(1, len(uses)):
-        if uses[place].start < uses[place - 1].start:
-            starts = np.empty(len(uses), np.int64)
-            for each in range(len(uses)):
-                starts[each] = uses[each].start
-            return uses[np.argsort(starts, kind="mergesort")]
-    return uses
+def _sort_by_start(uses: Array, count: int) -> Array:
+    """In order of their starts, which most are in: only items that overlap are not.
+
+    There is room for one more, in which one is kept while others move.
+    """
+    for place in range(1, count):
+        if uses[place].start >= uses[place - 1].start:
+            continue
+        uses[count] = uses[place]
+        moved = place
+        while moved > 0 and uses[moved - 1].start > uses[count].start:
+            uses[moved] = uses[moved - 1]
+            moved -= 1
+        uses[moved] = uses[count]
+    return uses[:count]

@@ -13,8 +13,8 @@ from tilewright.target.topology import NEUTRAL_MUX, PARTNER_BIT
 
 Number: TypeAlias = "int | np.integer[Any]"
 
-UNKNOWN = -1
-"""Stands for no event, or no address of an instruction."""
+UNKNOWN = -(1 << 62)
+"""Stands for no event, or no address of an instruction. Events before event 1 are negative."""
 
 OF_PARTNER = 1 << 32
 """Added to the address of an instruction that the tile's partner has executed."""
@@ -23,7 +23,7 @@ Findings: TypeAlias = NDArray[np.int64]
 """Row 0 holds the count. Each further row is a finding: `Finding`, tile, event, pc, four numbers;
 rows beyond the count are room for more."""
 
-_COLUMNS, _NUMBERS, _FIRST_ROOM = 8, 4, 16
+_COLUMNS, _FIRST_ROOM = 8, 16
 
 
 class Finding(IntEnum):
@@ -193,16 +193,24 @@ def note(
     n3: Number = 0,
 ) -> Findings:
     """Add a finding; returns the findings, which may have moved."""
-    found[0, 0] += 1
-    place = found[0, 0]
-    if place == len(found):
-        larger = np.zeros((2 * len(found), found.shape[1]), np.int64)
-        larger[: len(found)] = found
-        found = larger
-    row = found[place]
+    found = _with_one_more(found)
+    row = found[found[0, 0]]
     row[0], row[1], row[2], row[3] = finding, tile, event, pc
     row[4], row[5], row[6], row[7] = n0, n1, n2, n3
     return found
+
+
+@compiled
+def _with_one_more(found: Findings) -> Findings:
+    found[0, 0] += 1
+    count = found[0, 0]
+    if count < len(found):
+        return found
+    larger = np.empty((2 * count, _COLUMNS), np.int64)
+    for place in range(count):
+        for column in range(_COLUMNS):
+            larger[place, column] = found[place, column]
+    return larger
 
 
 def as_faults(found: Findings) -> tuple[ExchangeFault, ...]:

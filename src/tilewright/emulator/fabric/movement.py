@@ -15,7 +15,7 @@ from tilewright.compiled import compiled
 from tilewright.emulator.fabric.arrivals import SILENCE
 from tilewright.emulator.fabric.delays import TO_VISIBLE
 from tilewright.emulator.fabric.findings import Finding, Findings, note
-from tilewright.emulator.fabric.growing import with_room
+from tilewright.emulator.fabric.relays import delivery_end, relays
 from tilewright.emulator.fabric.rows import WORD_SIZE, Array, Bounds, Entry
 from tilewright.emulator.memory import TileMemory
 from tilewright.target.geometry import MEMORY_BASE, MEMORY_END
@@ -23,9 +23,6 @@ from tilewright.target.geometry import MEMORY_BASE, MEMORY_END
 _IN_MEMORY, _NOWHERE = -1, -2
 """Where the words of a send are, if they are not aside: in its tile's memory; nowhere, which gives
 zeros."""
-
-_RELAY = np.dtype([("send", np.int64), ("delivery", np.int64)])
-"""A delivery that writes where a send of its receiver reads."""
 
 
 def move(
@@ -44,11 +41,12 @@ def move(
     words = memory.bytes.view(np.uint32)
     places = np.full(len(sends), _IN_MEMORY, np.int64)
     found = _check_addresses(sends, places, found)
-    relays, room = _relays(sends, send_bounds, deliveries, bounds, places)
-    found = _check_settled(sends, deliveries, relays, found)
-    aside = np.zeros(room, np.uint32)
-    if room:
-        _settle(words, sends, deliveries, relays, places, aside)
+    relayed = relays(sends, send_bounds, deliveries, bounds)
+    aside = np.zeros(0, np.uint32)
+    if len(relayed):
+        found = _check_settled(sends, deliveries, relayed, found)
+        aside = np.zeros(_place_aside(sends, relayed, places), np.uint32)
+        _settle(words, sends, deliveries, relayed, places, aside)
     _write(words, sends, deliveries, places, aside)
     return found
 
@@ -92,92 +90,23 @@ def _is_inside(send: Entry) -> bool:
 
 
 @compiled
-def _relays(
-    sends: Array,
-    send_bounds: Bounds,
-    deliveries: Array,
-    bounds: Bounds,
-    places: NDArray[np.int64],
-) -> tuple[Array, int]:
-    """What sends read of what the same phase brings: of each send, oldest deliveries first.
-
-    Gives these sends places aside; returns the relays, and how many words there are aside.
-    """
-    relays = np.empty(0, _RELAY)
-    count = room = 0
-    for tile in range(len(bounds) - 1):
-        first, end = bounds[tile], bounds[tile + 1]
-        if first == end:
+def _place_aside(sends: Array, relayed: Array, places: NDArray[np.int64]) -> int:
+    """Give the sends that read what is written places aside; returns how many words there are."""
+    room = 0
+    for number in range(len(relayed)):
+        if number and relayed[number].send == relayed[number - 1].send:
             continue
-        of_tile = deliveries[first:end]
-        low, high = of_tile[0].address, of_tile[0].address
-        for place in range(len(of_tile)):
-            low = min(low, of_tile[place].address)
-            high = max(high, _delivery_end(of_tile[place]))
-        ordered = np.empty(0, np.int64)
-        ends = np.empty(0, np.int64)
-        for number in range(send_bounds[tile], send_bounds[tile + 1]):
-            send = sends[number]
-            start, stop = send.address, send.address + send.items * send.size
-            if start >= high or stop <= low:
-                continue
-            if not len(ordered):
-                ordered, ends = _by_address(of_tile)
-            before = count
-            # Deliveries before this one in order of addresses end before the send's words.
-            place = np.searchsorted(ends, start, side="right")
-            while place < len(ordered) and of_tile[ordered[place]].address < stop:
-                index = ordered[place]
-                if _delivery_end(of_tile[index]) > start:
-                    relays = with_room(relays, count)
-                    relay = relays[count]
-                    relay.send, relay.delivery = number, first + index
-                    count += 1
-                place += 1
-            if count > before:
-                _sort(relays, before, count)
-                places[number] = room
-                room += send.items * send.size // WORD_SIZE
-    return relays[:count], room
-
-
-@compiled
-def _delivery_end(delivery: Entry) -> int:
-    return int(delivery.address + delivery.items * delivery.size)
-
-
-@compiled
-def _by_address(deliveries: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The order of deliveries by address, and the last end of one up to each."""
-    addresses = np.empty(len(deliveries), np.int64)
-    for place in range(len(deliveries)):
-        addresses[place] = deliveries[place].address
-    ordered = np.argsort(addresses, kind="mergesort")
-    ends = np.empty(len(deliveries), np.int64)
-    last = 0
-    for place in range(len(ordered)):
-        last = max(last, _delivery_end(deliveries[ordered[place]]))
-        ends[place] = last
-    return ordered, ends
-
-
-@compiled
-def _sort(relays: Array, first: int, end: int) -> None:
-    """Bring the relays of one send into the order of their deliveries."""
-    numbers = np.empty(end - first, np.int64)
-    for place in range(first, end):
-        numbers[place - first] = relays[place].delivery
-    numbers.sort()
-    for place in range(first, end):
-        relay = relays[place]
-        relay.delivery = numbers[place - first]
+        send = sends[relayed[number].send]
+        places[relayed[number].send] = room
+        room += send.items * send.size // WORD_SIZE
+    return room
 
 
 @compiled
 def _overlap(send: Entry, delivery: Entry) -> tuple[int, int]:
     """The addresses that both concern, `end` exclusive."""
     low = max(send.address, delivery.address)
-    high = min(send.address + send.items * send.size, _delivery_end(delivery))
+    high = min(send.address + send.items * send.size, delivery_end(delivery))
     return low, high
 
 
@@ -190,9 +119,9 @@ def _age(send: Entry, delivery: Entry, address: int) -> tuple[int, int]:
 
 
 @compiled
-def _check_settled(sends: Array, deliveries: Array, relays: Array, found: Findings) -> Findings:
-    for number in range(len(relays)):
-        send, delivery = sends[relays[number].send], deliveries[relays[number].delivery]
+def _check_settled(sends: Array, deliveries: Array, relayed: Array, found: Findings) -> Findings:
+    for number in range(len(relayed)):
+        send, delivery = sends[relayed[number].send], deliveries[relayed[number].delivery]
         low, high = _overlap(send, delivery)
         for address in range(low, high, WORD_SIZE):
             read, point = _age(send, delivery, address)
@@ -215,7 +144,7 @@ def _settle(
     memory: NDArray[np.uint32],
     sends: Array,
     deliveries: Array,
-    relays: Array,
+    relayed: Array,
     places: NDArray[np.int64],
     aside: NDArray[np.uint32],
 ) -> None:
@@ -236,12 +165,12 @@ def _settle(
     while changed:
         changed = False
         first = 0
-        while first < len(relays):
-            number = relays[first].send
+        while first < len(relayed):
+            number = relayed[first].send
             end = first
-            while end < len(relays) and relays[end].send == number:
+            while end < len(relayed) and relayed[end].send == number:
                 end += 1
-            if _relay(memory, sends, deliveries, relays[first:end], places, before, aside):
+            if _relay(memory, sends, deliveries, relayed[first:end], places, before, aside):
                 changed = True
             first = end
 
@@ -251,18 +180,18 @@ def _relay(
     memory: NDArray[np.uint32],
     sends: Array,
     deliveries: Array,
-    relays: Array,
+    relayed: Array,
     places: NDArray[np.int64],
     before: NDArray[np.uint32],
     aside: NDArray[np.uint32],
 ) -> bool:
     """Read once more what a send reads of what has arrived; whether that changes anything."""
-    number = relays[0].send
+    number = relayed[0].send
     send, place = sends[number], places[number]
     count = send.items * send.size // WORD_SIZE
     words = before[place : place + count].copy()
-    for each in range(len(relays)):
-        delivery = deliveries[relays[each].delivery]
+    for each in range(len(relayed)):
+        delivery = deliveries[relayed[each].delivery]
         low, high = _overlap(send, delivery)
         for address in range(low, high, WORD_SIZE):
             read, point = _age(send, delivery, address)
@@ -315,13 +244,20 @@ def _write(
         start = (delivery.address - MEMORY_BASE) // WORD_SIZE
         target = memory[delivery.receiver, start : start + count]
         place = _NOWHERE if delivery.send == SILENCE else places[delivery.send]
-        if place == _NOWHERE:
-            target[:] = 0
-            continue
         first = delivery.first * delivery.size // WORD_SIZE
-        if place >= 0:
-            target[:] = aside[place + first : place + first + count]
-            continue
-        send = sends[delivery.send]
-        first += (send.address - MEMORY_BASE) // WORD_SIZE
-        target[:] = memory[send.tile, first : first + count]
+        if place == _NOWHERE:
+            for word in range(count):
+                target[word] = 0
+        elif place >= 0:
+            _copy(target, aside[place + first :], count)
+        else:
+            send = sends[delivery.send]
+            first += (send.address - MEMORY_BASE) // WORD_SIZE
+            _copy(target, memory[send.tile, first:], count)
+
+
+@compiled
+def _copy(target: NDArray[np.uint32], source: NDArray[np.uint32], count: int) -> None:
+    """The slices do not overlap; assigning them would take its time to compile."""
+    for word in range(count):
+        target[word] = source[word]
