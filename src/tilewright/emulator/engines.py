@@ -28,14 +28,14 @@ def tile_maker(engine: Engine) -> MakeTile:
     """What makes tiles that run on `engine`."""
     if engine is Engine.REFERENCE:
         return ReferenceTile
-    workers, supervisors = _shared_workers(), shared_supervisors()
+    workers, supervisors = shared_workers(), shared_supervisors()
     return lambda memory, tile, records=None: FullyCompiledTile(
         memory, tile, workers, supervisors, records
     )
 
 
 @lru_cache(maxsize=1)
-def _shared_workers() -> LlvmWorkers:
+def shared_workers() -> LlvmWorkers:
     """Code is translated once for all tiles of this process."""
     return LlvmWorkers()
 

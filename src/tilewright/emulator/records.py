@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from tilewright.emulator.events import EVENT, EVENTS_PER_INSTRUCTION, EventArray, EventKind
 from tilewright.emulator.state import TILE
+from tilewright.target.geometry import WORKERS
 from tilewright.target.timing import SLOTS
 
 _M_NUMBERS, _CSR_NUMBERS = 16, 256
@@ -26,23 +27,40 @@ class RowState(IntEnum):
     OPEN = 2
 
 
+class Ahead(IntEnum):
+    """How a worker ends in the cycle in which it is due, after compiled code has run it ahead."""
+
+    NONE = 0
+    """It has not ended yet, or has not been run ahead."""
+    EXITS_FALSE = 1
+    EXITS_TRUE = 2
+    FAULTS = 3
+
+
 class Ending(IntEnum):
     """Why the compiled interpreter loop ended."""
 
     LEFT = 0
-    """The next instruction is left to Python."""
+    """The supervisor's next instruction is left to Python."""
     LIMIT = 1
     FULL = 2
     """There is no more room for events."""
     SYNC = 3
     """The supervisor waits at a barrier."""
     ROW_END = 4
+    LAUNCHED = 5
+    """Workers have been started; it goes on at once."""
+    WORKER = 6
+    """The turn of the worker that is due next is left to Python."""
 
 
 SCHEDULE = np.dtype(
     [
         ("supervisor", np.uint64),
         ("last_exit", np.int64),
+        ("synced_at", np.int64),
+        ("due", np.uint64, WORKERS),
+        ("ahead", np.uint32, WORKERS),
         ("row", np.uint32),
         ("busy", np.uint32),
         ("awaits_workers", np.uint32),
@@ -61,9 +79,9 @@ SCHEDULE = np.dtype(
 """When a tile's supervisor may issue next, and what it has logged.
 
 `supervisor` is that cycle, operands aside; `ready` has the cycles from which on registers can be
-read. `row` is a `RowState`. `busy` has bit n set if a worker owns slot n, `last_exit` is the cycle
-of the last exit of one, and `awaits_workers` is set by a local barrier until all have come to
-theirs.
+read. `row` is a `RowState`. `busy` has bit n set if worker n owns its slot; `due` has the cycles in
+which workers issue next, `ahead` an `Ahead` for each. `last_exit` is the cycle of the last exit of
+one. `awaits_workers` is set by a local barrier, in cycle `synced_at`, until all have come to it.
 
 `log` is the address of the events, of which there are `count`, with room for `room`; `kinds` has
 the bits of their kinds (since it was last cleared). `ending` tells why the compiled loop ended

@@ -1,7 +1,7 @@
 """Tiles that run alone, each up to a barrier, the end of its row, a fault or a limit of cycles.
 
-Where a supervisor's code is compiled and its workers are idle, tiles go through one compiled loop
-after the other. What is left to do is done tile by tile.
+Where code is compiled, one call runs many tiles, one after the other. What is left to do by Python
+is done tile by tile.
 """
 
 import os
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.emulator.engines import Engine, shared_supervisors, tile_maker
+from tilewright.emulator.engines import Engine, shared_supervisors, shared_workers, tile_maker
 from tilewright.emulator.events import EXCHANGE_CSRS
 from tilewright.emulator.memory import TileMemory
 from tilewright.emulator.records import Ending, TileRecords, Tiles
@@ -56,6 +56,7 @@ those of the stop.
 have been looked at; `kinds` has the bits of their kinds.
 """
 
+_TO_PYTHON = (Ending.LEFT, Ending.WORKER)
 _STOPS = {Ending.SYNC: Stop.SYNC, Ending.ROW_END: Stop.ROW_END}
 
 
@@ -115,25 +116,22 @@ class Runner:
         return None
 
     def _run_together(self, tiles: Tiles, limit: int) -> list[int]:
-        """Run supervisors whose workers are idle; returns the tiles that are not done with that."""
+        """Run tiles in compiled code; returns those that are not done with that."""
         if self._supervisors is None:
             return list(map(int, tiles))
-        schedules = self.records.schedules
-        is_fit = (schedules["busy"][tiles] == 0) & (schedules["awaits_workers"][tiles] == 0)
-        if self._observed:
-            is_fit &= ~np.isin(tiles, list(self._observed))
-        self._run_supervisors(tiles[is_fit], limit)
-        ending = schedules["ending"][tiles]
+        is_fit = ~np.isin(tiles, list(self._observed))
+        self._run_compiled(tiles[is_fit], limit)
+        ending = self.records.schedules["ending"][tiles]
         for reason, stop in _STOPS.items():
             self._stop(tiles[is_fit & (ending == reason)], stop)
-        return list(map(int, tiles[~is_fit | (ending == Ending.LEFT)]))
+        return list(map(int, tiles[~is_fit | np.isin(ending, _TO_PYTHON)]))
 
-    def _run_supervisors(self, tiles: Tiles, limit: int) -> None:
-        assert self._supervisors is not None
+    def _run_compiled(self, tiles: Tiles, limit: int) -> None:
+        translations = shared_workers().translations
 
         def run(part: Tiles) -> None:
             assert self._supervisors is not None
-            self._supervisors.run(self.records, self._memory, part, limit)
+            self._supervisors.run(self.records, self._memory, part, limit, translations)
 
         if self._pool is None:
             run(tiles)

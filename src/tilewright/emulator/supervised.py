@@ -1,8 +1,9 @@
 """A tile that runs compiled code throughout: workers as in `CompiledTile`, and the supervisor.
 
-The supervisor goes through a compiled interpreter loop up to a barrier, the end of a row, or the
-next instruction that concerns workers or faults; the reference engine executes that one. Cycles and
-events are those of the reference engine. While somebody observes a tile, all of it is interpreted.
+The supervisor goes through a compiled interpreter loop, and workers take their turns, up to a
+barrier, the end of a row, an instruction that faults, or worker code that has not been translated
+yet; the reference engine executes the one, `CompiledTile` sees to the other. Cycles and events are
+those of the reference engine. While somebody observes a tile, all of it is interpreted.
 """
 
 import numpy as np
@@ -13,9 +14,10 @@ from tilewright.emulator.llvm.supervisor import LlvmSupervisors
 from tilewright.emulator.memory import TileMemory
 from tilewright.emulator.records import Ending, TileRecords
 from tilewright.emulator.reference.tile import Stop, Stopped
-from tilewright.target.timing import SLOTS
 
-_LEFT, _SYNC, _ROW_END = (int(each) for each in (Ending.LEFT, Ending.SYNC, Ending.ROW_END))
+_LEFT, _LIMIT, _SYNC, _ROW_END = (
+    int(each) for each in (Ending.LEFT, Ending.LIMIT, Ending.SYNC, Ending.ROW_END)
+)
 
 
 class FullyCompiledTile(CompiledTile):
@@ -34,15 +36,14 @@ class FullyCompiledTile(CompiledTile):
         self._this = np.array([tile_number], np.uint32)
 
     def _go_ahead(self, limit: int) -> Stopped | None:
-        """Let the supervisor run up to what is left to the reference engine, or a worker's turn."""
-        due = self._running.due
-        if self.observer is not None or self.schedule["awaits_workers"] or len(due) == SLOTS:
+        """Run up to a stop, or to what is left to the reference engine."""
+        if self.observer is not None or self._is_left:
             return None
-        limit = min([limit, *due.values()])
-        if int(self.schedule["supervisor"]) >= limit or self._is_left:
-            return None
-        self._supervisors.run(self.records, self._memory, self._this, limit)
+        translations = self._engine.translations
+        self._supervisors.run(self.records, self._memory, self._this, limit, translations)
         ending = int(self.schedule["ending"])
+        if ending == _LIMIT:
+            return Stopped(Stop.LIMIT, limit)
         if ending == _SYNC:
             pc, zone = int(self.schedule["pc"]), int(self.schedule["zone"])
             return Stopped(Stop.SYNC, self.cycle, pc=pc, zone=zone)

@@ -303,6 +303,9 @@ def test_code_that_writes_code(pair: Pair) -> None:
 # -- what is executed in compiled code ------------------------------------------------------------
 
 
+JUMPS = ("br", "run", "runall")
+
+
 def _run(
     supervisors: LlvmSupervisors, records: TileRecords, memory: TileMemory, start: int, limit: int
 ) -> Ending:
@@ -322,7 +325,7 @@ def test_forms_are_executed(supervisors: LlvmSupervisors, form: Form) -> None:
     for place, operand in enumerate(form.operands):
         value = {Kind.CSR: 2 if is_access else csr, Kind.TARGET: CODE}.get(operand.kind, 0)
         if operand.is_register:
-            value = 1 if is_access and place == 1 else 2 if form.mnemonic == "br" else 3
+            value = 1 if is_access and place == 1 else 2 if form.mnemonic in JUMPS else 3
         values.append(value)
     memory.write(0, CODE, machine_code("nop", Mode.SUPERVISOR) * 4)
     memory.write(0, CODE, encode(form, values).to_bytes(4, "little"))

@@ -33,6 +33,7 @@ class Loaded:
     """A function in memory, and what keeps it there."""
 
     run: RunFunction
+    address: int
     engine: Any
 
 
@@ -70,7 +71,7 @@ class Compiler:
             engine.add_object_file(llvm.ObjectFileRef.from_data(content))
             engine.finalize_object()
             address = engine.get_function_address(ENTRY_NAME)
-        return Loaded(signature(address), engine)
+        return Loaded(signature(address), int(address), engine)
 
     def _optimise(self, parsed: Any) -> None:
         options = llvm.create_pipeline_tuning_options(speed_level=_SPEED_LEVEL)

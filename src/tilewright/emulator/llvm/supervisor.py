@@ -1,4 +1,4 @@
-"""Runs supervisors with the compiled interpreter loop, as far as it goes without Python."""
+"""Runs tiles in compiled code, supervisors and workers, as far as that goes without Python."""
 
 import ctypes
 import hashlib
@@ -8,7 +8,8 @@ import numpy as np
 from tilewright.emulator.llvm.cache import CompiledCode, ObjectCache, default_cache
 from tilewright.emulator.llvm.compiler import Compiler
 from tilewright.emulator.llvm.host import Host, this_host
-from tilewright.emulator.llvm.supervisor_loop import build_loop
+from tilewright.emulator.llvm.supervisor_turns import build_tiles
+from tilewright.emulator.llvm.translations import NO_TRANSLATIONS, Translations
 from tilewright.emulator.memory import TileMemory
 from tilewright.emulator.records import Ending, TileRecords, Tiles
 
@@ -20,6 +21,8 @@ _SIGNATURE = ctypes.CFUNCTYPE(
     ctypes.c_void_p,
     ctypes.c_void_p,
     ctypes.c_uint64,
+    ctypes.c_uint64,
+    ctypes.c_void_p,
     ctypes.c_uint64,
 )
 
@@ -33,11 +36,18 @@ class LlvmSupervisors:
         content = _compiled_loop(default_cache() if cache is None else cache, host)
         self._loaded = Compiler(host).load(content, _SIGNATURE)
 
-    def run(self, records: TileRecords, memory: TileMemory, tiles: Tiles, limit: int) -> None:
+    def run(
+        self,
+        records: TileRecords,
+        memory: TileMemory,
+        tiles: Tiles,
+        limit: int,
+        translations: Translations = NO_TRANSLATIONS,
+    ) -> None:
         """Let each of `tiles` execute what issues before cycle `limit`.
 
-        How each has ended is in its schedule. Nothing but these supervisors may run meanwhile; each
-        must have a slot that no worker owns.
+        Workers run what `translations` has. How each tile has ended is in its schedule. Nothing but
+        these tiles may run meanwhile.
         """
         states, schedules = records.states, records.schedules
         pending = np.ascontiguousarray(tiles, np.uint32)
@@ -49,6 +59,8 @@ class LlvmSupervisors:
                 pending.ctypes.data,
                 len(pending),
                 min(limit, _LAST_CYCLE),
+                translations.address,
+                translations.mask,
             )
             pending = pending[schedules["ending"][pending] == Ending.FULL]
             for tile in pending.tolist():
@@ -57,7 +69,7 @@ class LlvmSupervisors:
 
 def _compiled_loop(cache: ObjectCache, host: Host) -> bytes:
     """The object file, kept under a hash of what it is compiled from."""
-    module = build_loop()
+    module = build_tiles()
     key = hashlib.sha256(f"{host.signature}\n{module}".encode()).hexdigest()[:32]
     found = cache.find(key, lambda words: True)
     if found is not None:

@@ -2,12 +2,12 @@
 
 The function is
 
-    run(states, memory, schedules, tiles, count, limit)
+    supervise(tile, memory, schedule, limit)
 
-with addresses of the records of all tiles, of their memory, and of the numbers of `count` tiles.
-Each of these executes what would issue before cycle `limit`, with the cycles of the reference
-engine, up to a barrier or the end of a row, and stops before the first instruction that is left to
-Python. Its schedule tells which it was (`Ending`).
+with addresses of a tile's record, memory and schedule. It executes what the supervisor would issue
+before cycle `limit`, with the cycles of the reference engine, up to a barrier, the start of workers
+or the end of a row, and stops before the first instruction that is left to Python. The schedule
+tells which it was (`Ending`).
 """
 
 from collections.abc import Sequence
@@ -25,16 +25,22 @@ from tilewright.emulator.events import (
     EventKind,
 )
 from tilewright.emulator.llvm.access import offset_in_memory
-from tilewright.emulator.llvm.frame import ENTRY_NAME
 from tilewright.emulator.llvm.lanes import BIT, BYTE, LONG, POINTER, WORD, Emitted
 from tilewright.emulator.llvm.lanes import same_type_intrinsic as intrinsic
-from tilewright.emulator.llvm.layout import WEIGHTS_OFFSET
+from tilewright.emulator.llvm.layout import (
+    OFFSETS,
+    WEIGHTS_OFFSET,
+    WORKER_SIZE,
+    WORKERS_OFFSET,
+)
 from tilewright.emulator.llvm.supervisor_machine import (
     Issue,
+    Launch,
     LeftToPython,
     RuntimeOperand,
     SupervisorMachine,
     as_word,
+    is_executable,
     operand_value,
 )
 from tilewright.emulator.memory import UNWRITTEN_WORD
@@ -46,10 +52,8 @@ from tilewright.isa.meaning import MEANINGS
 from tilewright.target import timing
 from tilewright.target.csr import CSRS, Space
 from tilewright.target.flags import SYNC_ZONES
-from tilewright.target.geometry import EXECUTABLE_END, MEMORY_BASE, MEMORY_SIZE
 
-_PARAMETERS = [POINTER, POINTER, POINTER, POINTER, LONG, LONG]
-_TILE_PARAMETERS = [POINTER, POINTER, POINTER, LONG]
+_PARAMETERS = [POINTER, POINTER, POINTER, LONG]
 _M_NUMBERS, _CSR_NUMBERS = 16, 256
 _DISCARDED = _M_NUMBERS
 """Where writes of registers go that are read-only."""
@@ -68,11 +72,20 @@ _LOCAL = SYNC_ZONES["LOCAL"]
 _VARIABLES = (
     ("supervisor", LONG),
     ("row", WORD),
+    ("busy", WORD),
     ("count", LONG),
     ("kinds", WORD),
     ("instructions", LONG),
 )
 """Fields of a schedule that are kept in registers while the loop runs."""
+_ROW_ENDERS = ("get", "run", "runall", "sync", "sans")
+_WORKER_BASE = CSRS["WORKER0_BASE"].index
+_INITIAL_CONTROLS = {
+    "float_control": CSRS["FP_ICTL"].index,
+    "number_format": CSRS["FP_INFMT"].index,
+    "number_scale": CSRS["FP_ISCL"].index,
+}
+"""Fields of a worker's record → CSRs of the supervisor that they start as."""
 _OPCODE_SHIFT = 24
 _LIKELY = [1 << 20, 1]
 
@@ -87,47 +100,17 @@ _M_OFFSET, _CSR_OFFSET, _PC_OFFSET = (
 )
 
 
-def build_loop() -> ir.Module:
-    """The module that holds the function."""
-    module = ir.Module(name="supervisor")
-    of_tile = _Loop(module).emit()
-    _emit_for_tiles(module, of_tile)
-    return module
-
-
-def _emit_for_tiles(module: ir.Module, of_tile: ir.Function) -> None:
-    function = ir.Function(module, ir.FunctionType(WORD, _PARAMETERS), name=ENTRY_NAME)
-    function.attributes.add("nounwind")
-    states, memory, schedules, tiles, count, limit = function.args
-    entry, head, body, done = (function.append_basic_block(name) for name in _BLOCKS)
-    ir.IRBuilder(entry).branch(head)
-    builder = ir.IRBuilder(head)
-    place = builder.phi(LONG)
-    place.add_incoming(LONG(0), entry)
-    builder.cbranch(builder.icmp_unsigned("<", place, count), body, done)
-    builder.position_at_end(body)
-    number = builder.load(builder.gep(tiles, [place], source_etype=WORD), typ=WORD)
-    tile = builder.zext(number, LONG)
-
-    def of(array: Emitted, size: int) -> Emitted:
-        return builder.gep(array, [builder.mul(tile, LONG(size))], source_etype=BYTE)
-
-    sizes = ((states, TILE.itemsize), (memory, MEMORY_SIZE), (schedules, SCHEDULE.itemsize))
-    builder.call(of_tile, [*(of(array, size) for array, size in sizes), limit])
-    place.add_incoming(builder.add(place, LONG(1)), body)
-    builder.branch(head)
-    ir.IRBuilder(done).ret(WORD(0))
-
-
-_BLOCKS = ("entry", "head", "body", "done")
+def emit_loop(module: ir.Module) -> ir.Function:
+    """Add the function to a module."""
+    return _Loop(module).emit()
 
 
 class _Loop:
     """The function for one tile, under construction."""
 
     def __init__(self, module: ir.Module) -> None:
-        kind = ir.FunctionType(ir.VoidType(), _TILE_PARAMETERS)
-        self._function = ir.Function(module, kind, name="run_tile")
+        kind = ir.FunctionType(ir.VoidType(), _PARAMETERS)
+        self._function = ir.Function(module, kind, name="supervise")
         self._function.linkage = "internal"
         self._function.attributes.add("nounwind")
         self._tile, self._memory, self._schedule, self._limit = self._function.args
@@ -149,9 +132,9 @@ class _Loop:
             for name, kind in _VARIABLES
         }
         self._ready = self._scheduled(entry, "ready")
-        self._busy, self._room, self._last_exit = (
-            entry.load(self._scheduled(entry, name), typ=kind)
-            for name, kind in (("busy", WORD), ("room", LONG), ("last_exit", LONG))
+        # No worker comes to its end while the loop runs.
+        self._room, self._last_exit = (
+            entry.load(self._scheduled(entry, name), typ=LONG) for name in ("room", "last_exit")
         )
         self._log = entry.load(self._scheduled(entry, "log"), typ=POINTER)
         self._at = self._variable(WORD, WORD(0))
@@ -251,7 +234,7 @@ class _Loop:
             pc,
             cycle,
             following,
-            self._busy,
+            builder.load(self._variables["busy"], typ=WORD),
             self._stop,
             self._read_register,
             self._read_csr,
@@ -302,13 +285,14 @@ class _Loop:
         """The first cycle from `cycle` on whose slot is no worker's; there must be one."""
         before = builder.block
         search, done = (self._function.append_basic_block() for _ in range(2))
-        is_alone = builder.icmp_unsigned("==", self._busy, WORD(0))
+        busy = builder.load(self._variables["busy"], typ=WORD)
+        is_alone = builder.icmp_unsigned("==", busy, WORD(0))
         builder.cbranch(is_alone, done, search).set_weights(_LIKELY)
         builder.position_at_end(search)
         tried = builder.phi(LONG)
         tried.add_incoming(cycle, before)
         slot = builder.trunc(builder.urem(tried, LONG(timing.SLOTS)), WORD)
-        is_busy = builder.trunc(builder.lshr(self._busy, slot), BIT)
+        is_busy = builder.trunc(builder.lshr(busy, slot), BIT)
         tried.add_incoming(builder.add(tried, LONG(1)), search)
         builder.cbranch(is_busy, search, done)
         builder.position_at_end(done)
@@ -395,6 +379,10 @@ class _Loop:
         if is_put:
             ((index, word),) = effects.csrs
             cost = self._record_put(builder, issue, index, word, cost)
+        if effects.launches:
+            cost = WORD(timing.RUN.value)
+        for launch in effects.launches:
+            self._launch(builder, issue, launch)
         zone = None
         for event, arguments in effects.events:
             words = [WORD(NONE) if each is None else as_word(each) for each in arguments]
@@ -411,8 +399,35 @@ class _Loop:
         builder.store(target, self._pc)
         self._add(builder, "instructions", LONG(1))
         if zone is not None:
-            self._wait(builder, zone, after)
-        builder.branch(self._head)
+            self._wait(builder, issue, zone, after)
+        builder.branch(self._exits[Ending.LAUNCHED] if effects.launches else self._head)
+
+    def _launch(self, builder: ir.IRBuilder, issue: Issue, launch: Launch) -> None:
+        """As the reference's `_start_worker`, and when the worker is due first."""
+        worker = launch.worker
+        offset = builder.add(builder.mul(worker, WORD(WORKER_SIZE)), WORD(WORKERS_OFFSET))
+        record = builder.gep(self._tile, [offset], source_etype=BYTE)
+        base = self._csr(builder, builder.add(WORD(_WORKER_BASE), worker))
+        values = {
+            "pc": launch.entry,
+            "vertex_base": launch.vertex_base,
+            "worker_base": builder.load(base, typ=WORD),
+            "float_status": WORD(0),
+            "is_active": WORD(1),
+        }
+        for name, index in _INITIAL_CONTROLS.items():
+            values[name] = builder.load(self._csr(builder, WORD(index)), typ=WORD)
+        for name, value in values.items():
+            builder.store(value, builder.gep(record, [WORD(OFFSETS[name])], source_etype=BYTE))
+        earliest = builder.add(issue.cycle, LONG(timing.WORKER_LAUNCH.value))
+        slots = LONG(timing.SLOTS)
+        number = builder.zext(worker, LONG)
+        turn = builder.sub(builder.add(number, slots), builder.urem(earliest, slots))
+        due = builder.add(earliest, builder.urem(turn, slots))
+        builder.store(due, _item(builder, self._scheduled(builder, "due"), LONG, worker))
+        busy = builder.load(self._variables["busy"], typ=WORD)
+        busy = builder.or_(busy, builder.shl(WORD(1), worker))
+        builder.store(busy, self._variables["busy"])
 
     def _open_row(self, builder: ir.IRBuilder) -> None:
         row = builder.load(self._variables["row"], typ=WORD)
@@ -420,14 +435,20 @@ class _Loop:
         row = builder.select(opens, WORD(RowState.OPEN), row)
         builder.store(row, self._variables["row"])
 
-    def _wait(self, builder: ir.IRBuilder, zone: Emitted, after: Emitted) -> None:
-        """End the loop at a barrier with others; go on after a local one: no worker is active."""
-        local, others = (self._function.append_basic_block() for _ in range(2))
+    def _wait(self, builder: ir.IRBuilder, issue: Issue, zone: Emitted, after: Emitted) -> None:
+        """End the loop at a barrier; go on after a local one if no worker is active."""
+        local, others, alone, waits = (self._function.append_basic_block() for _ in range(4))
         builder.cbranch(builder.icmp_unsigned("==", zone, WORD(_LOCAL)), local, others)
         builder.position_at_end(others)
         builder.store(zone, self._scheduled(builder, "zone"))
         builder.branch(self._exits[Ending.SYNC])
         builder.position_at_end(local)
+        builder.cbranch(builder.icmp_unsigned("==", issue.busy, WORD(0)), alone, waits)
+        builder.position_at_end(waits)
+        builder.store(WORD(1), self._scheduled(builder, "awaits_workers"))
+        builder.store(issue.cycle, self._scheduled(builder, "synced_at"))
+        builder.branch(self._exits[Ending.LAUNCHED])
+        builder.position_at_end(alone)
         is_free = builder.add(self._last_exit, LONG(timing.WORKER_EXIT.value))
         later = intrinsic(builder, "smax", after, is_free)
         builder.store(later, self._variables["supervisor"])
@@ -500,20 +521,13 @@ class _Loop:
         builder.store(builder.add(before, number), self._variables[name])
 
 
-def is_executable(builder: ir.IRBuilder, address: Emitted) -> Emitted:
-    """As the reference's `check_code_address`: rotated, one comparison sees to it all."""
-    offset = builder.sub(address, WORD(MEMORY_BASE))
-    words = intrinsic(builder, "fshr", offset, offset, WORD(2))
-    return builder.icmp_unsigned("<", words, WORD((EXECUTABLE_END - MEMORY_BASE) >> 2))
-
-
 def ends_row(form: Form) -> bool:
     """Whether the form cannot belong to a row, as in the reference."""
-    return form.mnemonic in ("get", "sync", "sans") or form.mnemonic.startswith(("ld", "st"))
+    return form.mnemonic in _ROW_ENDERS or form.mnemonic.startswith(("ld", "st"))
 
 
-LEFT_TO_PYTHON = ("trap", "run", "runall")
-"""What stops the supervisor for good, or concerns workers."""
+LEFT_TO_PYTHON = ("trap",)
+"""What always faults."""
 
 
 def executed_forms() -> list[Form]:

@@ -5,8 +5,7 @@ worker issues once in its slot; the supervisor issues in the first free slot in 
 are ready. The figures are those of `tilewright.target.timing`.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
@@ -44,6 +43,7 @@ _BASES = (CSRS["INCOMING_BASE"].index, CSRS["OUTGOING_BASE"].index)
 _NO_ROW, _AWAITED, _OPEN = (
     int(state) for state in (RowState.NONE, RowState.AWAITED, RowState.OPEN)
 )
+_ALL_BUSY = (1 << SLOTS) - 1
 _ROW_ENDERS = ("get", "trap", "run", "runall", "sync", "sans")
 """These, loads and stores may depend on what a row has brought, so they come after it."""
 
@@ -80,32 +80,23 @@ class Stopped:
     zone: int = 0
 
 
-@dataclass(slots=True)
-class _Workers:
-    """What is known of running workers beyond the tile's record.
-
-    `due` tells in which cycle each issues next; `synced_at` is when a local barrier was reached.
-    """
-
-    due: dict[int, int] = field(default_factory=dict)
-    synced_at: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class TileSnapshot:
     """A tile at a point between two issues, without its memory.
 
-    `state` and `schedule` are bytes of the tile's records. `ahead` tells how workers will end that
-    compiled code has run ahead of time.
+    `state` and `schedule` are bytes of the tile's records.
     """
 
     state: bytes
     schedule: bytes
     events: EventArray
-    due: Mapping[int, int]
-    synced_at: int
     held: Issue | None
-    ahead: Mapping[int, Any] = field(default_factory=dict)
+
+    @property
+    def ahead(self) -> list[int]:
+        """Workers whose ends compiled code knows already."""
+        ahead = np.frombuffer(self.schedule, SCHEDULE)[0]["ahead"]
+        return [worker for worker, end in enumerate(ahead.tolist()) if end]
 
 
 class ReferenceTile:
@@ -114,6 +105,9 @@ class ReferenceTile:
     Its records are those of its number in `records`. `observer` watches all issues, if there is
     one.
     """
+
+    _runs_ahead = False
+    """Whether it can go on with workers that have been run ahead."""
 
     def __init__(
         self, memory: TileMemory, tile_number: int = 0, records: TileRecords | None = None
@@ -132,7 +126,6 @@ class ReferenceTile:
             Context(WorkerRegisters(self.state, number), self.state, memory, tile_number)
             for number in range(WORKERS)
         ]
-        self._running = _Workers()
         self._held: Issue | None = None
         """Where an observer stopped the tile; it will go past without asking again."""
 
@@ -199,8 +192,6 @@ class ReferenceTile:
             self.state.tobytes(),
             self.schedule.tobytes(),
             self.events.copy(),
-            dict(self._running.due),
-            self._running.synced_at,
             self._held,
         )
 
@@ -209,14 +200,13 @@ class ReferenceTile:
 
         Raises `SnapshotError` for workers that only compiled code can go on with.
         """
-        if snapshot.ahead:
+        if snapshot.ahead and not self._runs_ahead:
             raise SnapshotError("a snapshot of compiled workers; the reference engine has none")
         _fill(self.state, np.frombuffer(snapshot.state, TILE)[0])
         log, room = int(self.schedule["log"]), int(self.schedule["room"])
         _fill(self.schedule, np.frombuffer(snapshot.schedule, SCHEDULE)[0])
         self.schedule["log"], self.schedule["room"] = log, room
         self.records.replace_log(self._number, snapshot.events)
-        self._running = _Workers(dict(snapshot.due), snapshot.synced_at)
         self._held = snapshot.held
 
     # -- who issues next ----------------------------------------------------------------------
@@ -228,7 +218,7 @@ class ReferenceTile:
     def _next_issue(self) -> tuple[int | None, int | None]:
         """Cycle and worker of the next issue; worker None is the supervisor, cycle None nobody."""
         candidates: list[tuple[int, int | None]] = [
-            (cycle, worker) for worker, cycle in self._running.due.items()
+            (int(self.schedule["due"][worker]), worker) for worker in self._active()
         ]
         supervisor = self._supervisor_cycle()
         if supervisor is not None:
@@ -241,12 +231,12 @@ class ReferenceTile:
         """When the supervisor can issue, as far as is known now."""
         schedule = self.schedule
         if schedule["awaits_workers"]:
-            if self._running.due:
+            if schedule["busy"]:
                 return None
             schedule["awaits_workers"] = False
-            after = timing.local_sync_end(self._running.synced_at, int(schedule["last_exit"]))
+            after = timing.local_sync_end(int(schedule["synced_at"]), int(schedule["last_exit"]))
             schedule["supervisor"] = max(int(schedule["supervisor"]), after)
-        if len(self._running.due) == SLOTS:
+        if schedule["busy"] == _ALL_BUSY:
             return None
         supervisor = int(schedule["supervisor"])
         try:
@@ -255,6 +245,10 @@ class ReferenceTile:
             return self._free_slot(supervisor)
         needs = _resources(fetched.members[0], reads=True)
         return self._free_slot(max([supervisor, *(int(self._ready[need]) for need in needs)]))
+
+    def _active(self) -> list[int]:
+        busy = int(self.schedule["busy"])
+        return [worker for worker in range(WORKERS) if busy >> worker & 1]
 
     @property
     def _row_is_open(self) -> bool:
@@ -269,7 +263,8 @@ class ReferenceTile:
         return mnemonic in _ROW_ENDERS or mnemonic.startswith(("ld", "st"))
 
     def _free_slot(self, cycle: int) -> int:
-        while cycle % SLOTS in self._running.due:
+        busy = int(self.schedule["busy"])
+        while busy >> cycle % SLOTS & 1:
             cycle += 1
         return cycle
 
@@ -294,7 +289,7 @@ class ReferenceTile:
             timing.worker_steps(member.form.mnemonic, special_operand=special)
             for member in issued.fetched.members
         ]
-        self._running.due[worker] = cycle + timing.worker_cycles(max(steps))
+        self.schedule["due"][worker] = cycle + timing.worker_cycles(max(steps))
         return issued
 
     def _end_worker(self, worker: int, status: bool, cycle: int) -> None:
@@ -303,7 +298,6 @@ class ReferenceTile:
         csr[_STATUS] = int(csr[_STATUS]) & ~(0 if status else 1)
         self.state["workers"][worker]["is_active"] = 0
         schedule = self.schedule
-        del self._running.due[worker]
         schedule["busy"] ^= 1 << worker
         schedule["last_exit"] = cycle
         # While six workers run, no time passes for the supervisor.
@@ -342,13 +336,13 @@ class ReferenceTile:
                 zone = words[0]
         schedule["supervisor"] = following
         if zone == _LOCAL:
-            schedule["awaits_workers"], self._running.synced_at = True, cycle
+            schedule["awaits_workers"], schedule["synced_at"] = True, cycle
             return None
         return zone
 
     def _launch(self, launches: list[Launch], cycle: int) -> None:
-        active = self._running.due
         for launch in launches:
+            active = self._active()
             worker = launch.worker
             if worker is None:
                 idle = [number for number in range(WORKERS) if number not in active]
@@ -361,7 +355,7 @@ class ReferenceTile:
                 raise OperandFault(f"vertex base {launch.vertex_base:#x} is not aligned to 4 bytes")
             check_code_address(launch.entry)
             self._start_worker(worker, launch)
-            active[worker] = timing.first_worker_issue(cycle, worker)
+            self.schedule["due"][worker] = timing.first_worker_issue(cycle, worker)
             self.schedule["busy"] |= 1 << worker
 
     def _start_worker(self, worker: int, launch: Launch) -> None:
