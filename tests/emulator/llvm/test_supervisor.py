@@ -263,6 +263,86 @@ def test_barriers(pair: Pair) -> None:
     assert pair.run_on() == [Stop.SYNC, Stop.ROW_END, Stop.SYNC, Stop.FAULT]
 
 
+# -- workers --------------------------------------------------------------------------------------
+
+WORK = f"""
+ld32 $m1, $m13, $mzero, 0
+ld32 $m2, $m13, $mzero, 1
+add $m3, $m3, 5
+brnzdec $m1, {WORKER_CODE + 8:#x}
+st32 $m3, $m13, $mzero, 32
+exitnz $m2
+"""
+"""Goes round as often as its first word says, and exits with its second."""
+
+
+def _set_work(pair: Pair, rounds: Sequence[int], statuses: Sequence[int]) -> None:
+    """One vertex for each worker, in 8 bytes."""
+    pair.load(WORKER_CODE, machine_code(WORK, Mode.WORKER))
+    words = [word for each in zip(rounds, statuses, strict=True) for word in each]
+    pair.load(DATA, np.array(words, np.uint32).tobytes())
+    pair.set(m1=WORKER_CODE, m2=DATA, m3=DATA - MEMORY_BASE)
+
+
+@pytest.mark.parametrize("rounds", [[0] * 6, [5, 4, 3, 2, 1, 0], [0, 9, 1, 8, 2, 7], [150] * 6])
+@pytest.mark.parametrize("statuses", [[1] * 6, [1, 1, 0, 1, 1, 1]])
+def test_all_workers(pair: Pair, rounds: list[int], statuses: list[int]) -> None:
+    """What the supervisor does while they run, and how they end, also when it is their second time.
+
+    It issues in slots of workers that have ended, and waits for the last one.
+    """
+    _set_work(pair, rounds, statuses)
+    text = "add $m4, $m4, 1\nadd $m5, $m4, 1\nget $m6, $SCOUNT_L\n"
+    again = f"runall $m1, $m2, 2\n{text}sync 2\nget $m7, $SSR\n{text}"
+    pair.program(f"{again}{again}trap 0")
+    assert pair.run_on() == [Stop.FAULT]
+    assert pair.m[4] == 4
+    assert np.array_equal(pair.compiled.state["workers"], pair.reference.state["workers"])
+
+
+def test_single_workers_while_the_supervisor_goes_on(pair: Pair) -> None:
+    """It lets the lowest idle one start; a row of exchange code goes on beside them."""
+    _set_work(pair, [40, 3, 0, 17, 5, 1], [1, 0, 1, 1, 0, 1])
+    starts = "\n".join(f"run $m1, $m3, {2 * n}\nadd $m4, $m4, 1\ndelay {n}" for n in range(6))
+    pair.program(f"{starts}\nsync 2\nrun $m1, $m3, 0\nsync 2\nget $m5, $SSR\ntrap 0")
+    assert pair.run_on() == [Stop.FAULT]
+    assert np.array_equal(pair.compiled.state["workers"], pair.reference.state["workers"])
+
+
+def test_a_worker_that_faults_in_the_end(pair: Pair) -> None:
+    _set_work(pair, [4, 4, 4, 4, 4, 4], [1] * 6)
+    fault = "ld32 $m1, $m15, $m15, 1"
+    pair.load(WORKER_CODE + 8, machine_code(f"add $m3, $m3, 1\nnop\n{fault}", Mode.WORKER))
+    pair.program("runall $m1, $m2, 2\nadd $m4, $m4, 1\nsync 2\ntrap 0")
+    stopped = pair.run()
+    assert (stopped.reason, stopped.context) == (Stop.FAULT, 1)
+
+
+def test_more_workers_than_there_are(pair: Pair) -> None:
+    _set_work(pair, [40] * 6, [1] * 6)
+    pair.program("runall $m1, $m2, 2\nadd $m4, $m4, 1\nrunall $m1, $m2, 2\ntrap 0")
+    assert pair.run().fault is not None
+
+
+def test_worker_code_that_changes_between_runs(pair: Pair) -> None:
+    """The words at the address of a translation are looked at each time."""
+    _set_work(pair, [1] * 6, [1] * 6)
+    add = int.from_bytes(machine_code("add $m3, $m3, 7", Mode.WORKER), "little")
+    again = "runall $m1, $m2, 2\nsync 2\n"
+    pair.set(m5=add)
+    pair.program(f"{again}st32 $m5, $m1, $mzero, 2\n{again}trap 0")
+    pair.run_on()
+    assert int(pair.compiled.state["workers"]["m"][0][3]) == 2 * 5 + 2 * 7
+    assert np.array_equal(pair.compiled.state["workers"], pair.reference.state["workers"])
+
+
+def test_no_barrier_with_others_while_workers_are_active(pair: Pair) -> None:
+    pair.load(WORKER_CODE, machine_code(f"nop\nnop\n{EXIT}", Mode.WORKER))
+    pair.set(m1=WORKER_CODE)
+    pair.program("run $m1, $m3, 0\nsync 3\ntrap 0")
+    assert "while workers are active" in str(pair.run().fault)
+
+
 # -- code -----------------------------------------------------------------------------------------
 
 
