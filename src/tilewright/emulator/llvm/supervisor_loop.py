@@ -10,7 +10,8 @@ or the end of a row, and stops before the first instruction that is left to Pyth
 tells which it was (`Ending`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
@@ -44,10 +45,18 @@ from tilewright.emulator.llvm.supervisor_machine import (
     operand_value,
 )
 from tilewright.emulator.memory import UNWRITTEN_WORD
-from tilewright.emulator.records import READY_CSR, SCHEDULE, Ending, RowState
+from tilewright.emulator.records import SCHEDULE, Ending, RowState
 from tilewright.emulator.reference.registers import WRITABLE_BITS
 from tilewright.emulator.state import M_REGISTERS, SUPERVISOR, TILE
-from tilewright.isa import FORMS, Form, Kind, Mode
+from tilewright.emulator.supervisor_time import (
+    Done,
+    Resource,
+    cost,
+    ends_row,
+    read_by,
+    written_by,
+)
+from tilewright.isa import FORMS, Form, Mode
 from tilewright.isa.meaning import MEANINGS
 from tilewright.target import timing
 from tilewright.target.csr import CSRS, Space
@@ -58,9 +67,7 @@ _M_NUMBERS, _CSR_NUMBERS = 16, 256
 _DISCARDED = _M_NUMBERS
 """Where writes of registers go that are read-only."""
 
-_BASES = (CSRS["INCOMING_BASE"].index, CSRS["OUTGOING_BASE"].index)
 _COUNTER_LOW, _COUNTER_HIGH = CSRS["SCOUNT_L"].index, CSRS["SCOUNT_U"].index
-_WEIGHT_ADDRESS = CSRS["CCCSLOAD"].index
 _NOT_STORAGE = ("PC", "TILE_ID", "SCOUNT_L", "SCOUNT_U", "SSR", "CR")
 _STORAGE = {
     csr.index: csr.name
@@ -78,7 +85,6 @@ _VARIABLES = (
     ("instructions", LONG),
 )
 """Fields of a schedule that are kept in registers while the loop runs."""
-_ROW_ENDERS = ("get", "run", "runall", "sync", "sans")
 _WORKER_BASE = CSRS["WORKER0_BASE"].index
 _INITIAL_CONTROLS = {
     "float_control": CSRS["FP_ICTL"].index,
@@ -274,7 +280,7 @@ class _Loop:
     ) -> Emitted:
         """When the instruction issues; the loop ends if that is not before the limit."""
         cycle = builder.load(self._variables["supervisor"], typ=LONG)
-        for place in self._resources(builder, form, operands, reads=True):
+        for place in self._places(builder, read_by(form), operands):
             cycle = intrinsic(builder, "umax", cycle, builder.load(place, typ=LONG))
         cycle = self._free_slot(builder, cycle)
         is_before = builder.icmp_unsigned("<", cycle, self._limit)
@@ -301,20 +307,19 @@ class _Loop:
         found.add_incoming(tried, search)
         return found
 
-    def _resources(
-        self, builder: ir.IRBuilder, form: Form, operands: Sequence[RuntimeOperand], reads: bool
+    def _places(
+        self,
+        builder: ir.IRBuilder,
+        resources: Iterable[Resource],
+        operands: Sequence[RuntimeOperand],
     ) -> list[Emitted]:
-        """Places of the cycles from which on what the form reads or writes can be read."""
+        """Places of the cycles from which on resources can be read."""
         found = []
-        for each in operands:
-            described = each.operand
-            if described.is_register and (described.reads if reads else described.writes):
-                found.append(_item(builder, self._ready, LONG, each.value))
-            elif described.kind is Kind.CSR and form.mnemonic == ("get" if reads else "put"):
-                index = builder.add(each.value, WORD(READY_CSR))
-                found.append(_item(builder, self._ready, LONG, index))
-        if reads and form.mnemonic in ("ld64putcs", "ld128putcs"):
-            found.append(_item(builder, self._ready, LONG, WORD(READY_CSR + _WEIGHT_ADDRESS)))
+        for first, operand in resources:
+            index = WORD(first)
+            if operand is not None:
+                index = builder.add(operands[operand].value, index)
+            found.append(_item(builder, self._ready, LONG, index))
         return found
 
     # -- registers ----------------------------------------------------------------------------
@@ -368,38 +373,32 @@ class _Loop:
         for address, value in effects.stores:
             builder.store(value, machine.place(address), align=value.type.width // 8)
         ready = builder.add(issue.cycle, LONG(timing.SUPERVISOR_LATENCY.value))
-        for place in self._resources(builder, form, operands, reads=False):
+        for place in self._places(builder, written_by(form), operands):
             builder.store(ready, place)
-        cost = WORD(timing.SUPERVISOR_ISSUE.value)
-        target = issue.following
+        taken, put, target = None, None, issue.following
         if effects.jump is not None:
             taken = effects.jump.condition
-            cost = builder.select(taken, WORD(timing.TAKEN_BRANCH.value), cost)
             target = builder.select(taken, effects.jump.target, target)
         if is_put:
-            ((index, word),) = effects.csrs
-            cost = self._record_put(builder, issue, index, word, cost)
-        if effects.launches:
-            cost = WORD(timing.RUN.value)
+            ((put, word),) = effects.csrs
+            self._record_put(builder, issue, put, word)
         for launch in effects.launches:
             self._launch(builder, issue, launch)
-        zone = None
+        event, words = None, [None]
         for event, arguments in effects.events:
             words = [WORD(NONE) if each is None else as_word(each) for each in arguments]
             self._record(builder, issue, event, words)
-            if event in (EventKind.DELAY, EventKind.SEND):
-                cost = words[0]
-            elif event is EventKind.SYNC:
-                cost, zone = WORD(timing.SYNC.value), words[0]
+        done = Done(taken, put, bool(effects.launches), event, words[0])
+        lasts = cost(done, WORD, partial(_is_equal, builder), builder.select)
         if any(event.bit & ROW_KINDS for event, _ in effects.events):
             self._open_row(builder)
         builder.store(issue.cycle, self._cycle)
-        after = builder.add(issue.cycle, builder.zext(cost, LONG))
+        after = builder.add(issue.cycle, builder.zext(lasts, LONG))
         builder.store(after, self._variables["supervisor"])
         builder.store(target, self._pc)
         self._add(builder, "instructions", LONG(1))
-        if zone is not None:
-            self._wait(builder, issue, zone, after)
+        if event is EventKind.SYNC:
+            self._wait(builder, issue, words[0], after)
         builder.branch(self._exits[Ending.LAUNCHED] if effects.launches else self._head)
 
     def _launch(self, builder: ir.IRBuilder, issue: Issue, launch: Launch) -> None:
@@ -454,17 +453,13 @@ class _Loop:
         builder.store(later, self._variables["supervisor"])
 
     def _record_put(
-        self, builder: ir.IRBuilder, issue: Issue, index: Emitted, word: Emitted, cost: Emitted
-    ) -> Emitted:
-        """The event of a write of the exchange's registers; returns what the write costs."""
+        self, builder: ir.IRBuilder, issue: Issue, index: Emitted, word: Emitted
+    ) -> None:
+        """The event of a write of the exchange's registers."""
         place = builder.sub(index, WORD(EXCHANGE_CSRS.start))
         count = WORD(len(EXCHANGE_CSRS))
         with builder.if_then(builder.icmp_unsigned("<", place, count)):
             self._record(builder, issue, EventKind.PUT, [index, word])
-        for base in _BASES:
-            is_base = builder.icmp_unsigned("==", index, WORD(base))
-            cost = builder.select(is_base, WORD(timing.BASE_WRITE.value), cost)
-        return cost
 
     def _require_room(self, builder: ir.IRBuilder) -> None:
         count = builder.load(self._variables["count"], typ=LONG)
@@ -521,11 +516,6 @@ class _Loop:
         builder.store(builder.add(before, number), self._variables[name])
 
 
-def ends_row(form: Form) -> bool:
-    """Whether the form cannot belong to a row, as in the reference."""
-    return form.mnemonic in _ROW_ENDERS or form.mnemonic.startswith(("ld", "st"))
-
-
 LEFT_TO_PYTHON = ("trap",)
 """What always faults."""
 
@@ -558,6 +548,10 @@ def _csr_masks(module: ir.Module) -> Emitted:
     table.linkage = "internal"
     table.initializer = ir.Constant(kind, masks)
     return table
+
+
+def _is_equal(builder: ir.IRBuilder, value: Emitted, number: int) -> Emitted:
+    return builder.icmp_unsigned("==", value, WORD(number))
 
 
 def _item(builder: ir.IRBuilder, array: Emitted, kind: Any, index: Emitted) -> Emitted:

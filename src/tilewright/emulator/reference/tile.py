@@ -5,19 +5,19 @@ worker issues once in its slot; the supervisor issues in the first free slot in 
 are ready. The figures are those of `tilewright.target.timing`.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
 import numpy as np
 
+from tilewright.emulator import supervisor_time
 from tilewright.emulator.events import EXCHANGE_CSRS, ROW_KINDS, EventArray, EventKind
 from tilewright.emulator.events import NONE as NO_ARGUMENT
 from tilewright.emulator.faults import OperandFault, TileFault
 from tilewright.emulator.memory import TileMemory
 from tilewright.emulator.records import (
-    READY_CSR,
-    READY_M,
     SCHEDULE,
     RowState,
     TileRecords,
@@ -29,7 +29,7 @@ from tilewright.emulator.reference.observing import Issue, Observer
 from tilewright.emulator.reference.registers import SupervisorRegisters, WorkerRegisters
 from tilewright.emulator.snapshots import SnapshotError
 from tilewright.emulator.state import TILE
-from tilewright.isa import Kind
+from tilewright.emulator.supervisor_time import Done, Resource
 from tilewright.target import timing
 from tilewright.target.csr import CSRS
 from tilewright.target.flags import SYNC_ZONES
@@ -38,14 +38,10 @@ from tilewright.target.timing import SLOTS
 
 _LOCAL = SYNC_ZONES["LOCAL"]
 _STATUS = CSRS["SSR"].index
-_WEIGHT_ADDRESS = READY_CSR + CSRS["CCCSLOAD"].index
-_BASES = (CSRS["INCOMING_BASE"].index, CSRS["OUTGOING_BASE"].index)
 _NO_ROW, _AWAITED, _OPEN = (
     int(state) for state in (RowState.NONE, RowState.AWAITED, RowState.OPEN)
 )
 _ALL_BUSY = (1 << SLOTS) - 1
-_ROW_ENDERS = ("get", "trap", "run", "runall", "sync", "sans")
-"""These, loads and stores may depend on what a row has brought, so they come after it."""
 
 
 class Stop(Enum):
@@ -243,8 +239,9 @@ class ReferenceTile:
             fetched = self._supervisor.fetched()
         except TileFault:
             return self._free_slot(supervisor)
-        needs = _resources(fetched.members[0], reads=True)
-        return self._free_slot(max([supervisor, *(int(self._ready[need]) for need in needs)]))
+        member = fetched.members[0]
+        places = _places(member, supervisor_time.read_by(member.form))
+        return self._free_slot(max([supervisor, *(int(self._ready[place]) for place in places)]))
 
     def _active(self) -> list[int]:
         busy = int(self.schedule["busy"])
@@ -255,12 +252,11 @@ class ReferenceTile:
         return bool(self.schedule["row"] == _OPEN)
 
     def _ends_row(self) -> bool:
-        """Whether the supervisor's next instruction cannot belong to a row (`row-end`)."""
+        """Whether the supervisor's next instruction cannot belong to a row."""
         try:
-            mnemonic = self._supervisor.fetched().members[0].form.mnemonic
+            return supervisor_time.ends_row(self._supervisor.fetched().members[0].form)
         except TileFault:
             return True
-        return mnemonic in _ROW_ENDERS or mnemonic.startswith(("ld", "st"))
 
     def _free_slot(self, cycle: int) -> int:
         busy = int(self.schedule["busy"])
@@ -307,38 +303,32 @@ class ReferenceTile:
         """Take account of an instruction; returns the zone of a barrier that is not local."""
         schedule, effects = self.schedule, issued.effects
         member = issued.fetched.members[0]
-        following = cycle + timing.SUPERVISOR_ISSUE.value
-        for resource in _resources(member, reads=False):
-            self._ready[resource] = cycle + timing.SUPERVISOR_LATENCY.value
-        if effects.jump is not None:
-            following = cycle + timing.TAKEN_BRANCH.value
-        if effects.launches:
-            schedule["supervisor"] = following
-            self._launch(effects.launches, cycle)
-            following = cycle + timing.RUN.value
-        for _, index, word in effects.csrs:
-            if member.form.mnemonic == "put" and index in EXCHANGE_CSRS:
-                self.records.record(self._number, EventKind.PUT, cycle, pc, index, word)
-                if index in _BASES:
-                    # Known for writes inside rows, assumed elsewhere (`base-write`).
-                    following = cycle + timing.BASE_WRITE.value
-        zone = None
-        for name, arguments in effects.events:
-            kind = EventKind[name.upper()]
+        for place in _places(member, supervisor_time.written_by(member.form)):
+            self._ready[place] = cycle + timing.SUPERVISOR_LATENCY.value
+        put = None
+        if member.form.mnemonic == "put":
+            ((_, put, word),) = effects.csrs
+            if put in EXCHANGE_CSRS:
+                self.records.record(self._number, EventKind.PUT, cycle, pc, put, word)
+        events = [(EventKind[name.upper()], arguments) for name, arguments in effects.events]
+        for kind, arguments in events:
             words = [NO_ARGUMENT if each is None else int(each) for each in arguments]
             self.records.record(self._number, kind, cycle, pc, *words)
             if schedule["row"] == _AWAITED and kind.bit & ROW_KINDS:
                 schedule["row"] = _OPEN
-            if kind in (EventKind.DELAY, EventKind.SEND):
-                following = cycle + words[0]
-            elif kind is EventKind.SYNC:
-                following = cycle + timing.SYNC.value
-                zone = words[0]
-        schedule["supervisor"] = following
-        if zone == _LOCAL:
+        if effects.launches:
+            schedule["supervisor"] = cycle + timing.SUPERVISOR_ISSUE.value
+            self._launch(effects.launches, cycle)
+        event, arguments = events[-1] if events else (None, (None,))
+        is_taken = effects.jump is not None
+        done = Done(is_taken, put, bool(effects.launches), event, arguments[0])
+        schedule["supervisor"] = cycle + supervisor_time.cost(done, int, int.__eq__, _choose)
+        if event is not EventKind.SYNC:
+            return None
+        if arguments[0] == _LOCAL:
             schedule["awaits_workers"], schedule["synced_at"] = True, cycle
             return None
-        return zone
+        return int(arguments[0])
 
     def _launch(self, launches: list[Launch], cycle: int) -> None:
         for launch in launches:
@@ -378,15 +368,11 @@ def _fill(record: Any, saved: Any) -> None:
         record[name] = saved[name]
 
 
-def _resources(member: Decoded, reads: bool) -> list[int]:
-    """Places in a schedule's `ready` of what a supervisor instruction reads, or writes."""
-    found: list[int] = []
-    for bound in member.operands:
-        operand = bound.operand
-        if operand.is_register and (operand.reads if reads else operand.writes):
-            found += [READY_M + bound.value + place for place in range(operand.count)]
-        elif operand.kind is Kind.CSR and member.form.mnemonic == ("get" if reads else "put"):
-            found.append(READY_CSR + bound.value)
-    if reads and member.form.mnemonic in ("ld64putcs", "ld128putcs"):
-        found.append(_WEIGHT_ADDRESS)
-    return found
+def _places(member: Decoded, resources: Iterable[Resource]) -> list[int]:
+    """Places in a schedule's `ready`."""
+    values = [bound.value for bound in member.operands]
+    return [first if operand is None else first + values[operand] for first, operand in resources]
+
+
+def _choose(condition: bool, one: int, other: int) -> int:
+    return one if condition else other
