@@ -161,32 +161,56 @@ def _hear_all(
                     half.direction, half.delay, half.pc = direction, delay, interval.pc
                     halves_found += 1
         # In a pair, both members count from the slot of the later one.
-        if interval.is_paired and time < partner_times[number]:
-            delay += LATE_MEMBER_DELAY
-        # Items of zeros for the slots without any.
-        at = interval.start
-        for place in range(ranges + 1):
-            silent_end = heard[place].start if place < ranges else interval.end
-            if silent_end > at:
-                found = note(
-                    found, Finding.SILENT_BUS, receiver, at, interval.pc, bus, at, silent_end - 1
-                )
-                arrived = with_room(arrived, arrivals_found)
-                _arrive(
-                    arrived[arrivals_found],
-                    receiver,
-                    at,
-                    at + delay,
-                    silent_end - at,
-                    0,
-                    SILENCE,
-                    0,
-                    direction,
-                    interval.pc,
-                )
-                arrivals_found += 1
-            at = max(at, heard[place].end if place < ranges else interval.end)
+        is_early = interval.is_paired and time < partner_times[number]
+        silent_delay = delay + LATE_MEMBER_DELAY if is_early else delay
+        arrived, arrivals_found, found = _silence(
+            interval, direction, silent_delay, heard[:ranges], arrived, arrivals_found, found
+        )
     return arrived[:arrivals_found], halves[:halves_found], found
+
+
+@compiled
+def _silence(
+    interval: Entry,
+    direction: Number,
+    delay: Number,
+    heard: Array,
+    arrived: Array,
+    count: int,
+    found: Findings,
+) -> tuple[Array, int, Findings]:
+    """Items of zeros for the slots in which nothing is heard."""
+    at = interval.start
+    for place in range(len(heard) + 1):
+        end = heard[place].start if place < len(heard) else interval.end
+        if end > at:
+            found = note(
+                found,
+                Finding.SILENT_BUS,
+                interval.receiver,
+                at,
+                interval.pc,
+                interval.bus,
+                at,
+                end - 1,
+            )
+            arrived = with_room(arrived, count)
+            _arrive(
+                arrived[count],
+                interval.receiver,
+                at,
+                at + delay,
+                end - at,
+                0,
+                SILENCE,
+                0,
+                direction,
+                interval.pc,
+            )
+            count += 1
+        if place < len(heard):
+            at = max(at, heard[place].end)
+    return arrived, count, found
 
 
 @compiled

@@ -107,34 +107,38 @@ def _deliver_all(
                 cursor += (end - at) * size
                 at = end
         last_pointers[tile] = pointers[pointers_end - 1].value if used < pointers_end else cursor
-        kept = bounds[tile]
-        for place in range(bounds[tile], count):
-            each = deliveries[place]
-            if each.address % each.size:
-                found = note(
-                    found,
-                    Finding.MISALIGNED_ITEMS,
-                    tile,
-                    each.point,
-                    each.pc,
-                    each.address,
-                    each.size,
-                )
-            elif each.address < MEMORY_BASE or each.address + each.items * each.size > MEMORY_END:
-                found = note(
-                    found,
-                    Finding.ITEMS_OUTSIDE,
-                    tile,
-                    each.point,
-                    each.pc,
-                    each.items,
-                    each.address,
-                )
-            else:
-                words[tile] += each.items * each.size // WORD_SIZE
-                deliveries[kept] = each
-                kept += 1
-        bounds[tile + 1] = kept
+        found = _keep_inside(tile, deliveries, count, bounds, words, found)
+    return found
+
+
+@compiled
+def _keep_inside(
+    tile: int, deliveries: Array, end: int, bounds: Bounds, words: Array, found: Findings
+) -> Findings:
+    """Keep those of a tile's deliveries, up to `end`, that lie in memory, and count their words."""
+    kept = bounds[tile]
+    for place in range(kept, end):
+        each = deliveries[place]
+        size = each.items * each.size
+        if each.address % each.size:
+            found = note(
+                found,
+                Finding.MISALIGNED_ITEMS,
+                tile,
+                each.point,
+                each.pc,
+                each.address,
+                each.size,
+            )
+        elif each.address < MEMORY_BASE or each.address + size > MEMORY_END:
+            found = note(
+                found, Finding.ITEMS_OUTSIDE, tile, each.point, each.pc, each.items, each.address
+            )
+        else:
+            words[tile] += size // WORD_SIZE
+            deliveries[kept] = each
+            kept += 1
+    bounds[tile + 1] = kept
     return found
 
 

@@ -91,6 +91,14 @@ whether the tile does more than pass time.
 """
 
 
+_STATE = _numbers("before incoming_base outgoing_base control")
+"""What the reader of a row knows: the cycle of event 0, the base registers, and the control of the
+stream."""
+_NO_STREAM = -1
+_SENT, _SELECTED, _POINTED, _FORMATTED = range(4)
+"""Places of sends, sources, pointers and formats where all are counted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rows:
     """The rows of all tiles: `rows` of `ROW` by tile, the rest in order of tiles and events."""
@@ -115,10 +123,7 @@ def read_rows(executed: Executed, found: Findings) -> tuple[Rows, Findings]:
     bounds = np.zeros((4, tiles + 1), np.int64)
     found = _read_all(
         executed.released,
-        executed.events["cycle"].view(np.int64),
-        executed.events["kind"],
-        executed.events["pc"],
-        executed.events["arguments"],
+        executed.events,
         executed.bounds,
         executed.registers,
         rows,
@@ -147,10 +152,7 @@ def read_rows(executed: Executed, found: Findings) -> tuple[Rows, Findings]:
 @compiled
 def _read_all(
     released: Bounds,
-    cycles: Array,
-    kinds: Array,
-    pcs: Array,
-    arguments: Array,
+    events: Array,
     event_bounds: Bounds,
     registers: Array,
     rows: Array,
@@ -162,150 +164,196 @@ def _read_all(
     found: Findings,
 ) -> Findings:
     """Follows the events of each row, and the registers that they depend on."""
-    sent = selected = pointed = formatted = 0
+    state = np.zeros(1, _STATE)[0]
     for tile in range(len(rows)):
         row = rows[tile]
-        first, end = event_bounds[tile], event_bounds[tile + 1]
-        start = _row_start(cycles, kinds, first, end)
-        row.distance = NO_ROW if start < 0 else start - released[tile]
-        before = (released[tile] if start < 0 else start) - FIRST_EVENT
-        row.pointer = registers[tile, _POINTER]
-        row.cursor = registers[tile, _CURSOR]
-        incoming_base = np.int64(registers[tile, _INCOMING_BASE])
-        outgoing_base = np.int64(registers[tile, _OUTGOING_BASE])
-        control: Number = -1
+        of_tile = events[event_bounds[tile] : event_bounds[tile + 1]]
+        counts = bounds[:, tile + 1]  # they grow as things are found
+        for kind in range(len(counts)):
+            counts[kind] = bounds[kind, tile]
+        _begin(row, state, of_tile, released[tile], registers[tile])
         pending = 0
-        for place in range(first, end):
-            kind = kinds[place]
-            words = arguments[place]
-            pc = np.int64(pcs[place])
-            event = cycles[place] - before
+        for place in range(len(of_tile)):
+            each = of_tile[place]
+            kind = each.kind
+            event = np.int64(each.cycle) - state.before
             if kind in (_POINTERS, _SOURCES):
                 pending += 1
             elif kind == _PUT:
-                index, word = np.int64(words[0]) - _FIRST_CSR, np.int64(words[1])
-                if index == _INCOMING_BASE:
-                    incoming_base = word
-                elif index == _OUTGOING_BASE:
-                    outgoing_base = word
-                elif index == _POINTER:
-                    _set(pointers[pointed], event, word, pc, 0)
-                    pointed += 1
-                elif index == _CURSOR:
-                    row.cursor = word
-                elif index == _SET_FORMAT:
-                    found = _check_format(found, tile, event, word, pc)
-                    _set(formats[formatted], event, word, pc, 0)
-                    formatted += 1
-                elif index in (_MUX, _MUX_PAIR):
-                    _set(sources[selected], event, word, pc, index == _MUX_PAIR)
-                    selected += 1
+                found = _put(
+                    each, event, tile, row, state, sources, pointers, formats, counts, found
+                )
             elif kind in (_DELAY, _SEND):
-                last = event + np.int64(words[0]) - 1
                 if kind == _SEND:
-                    if words[2] != NONE:
-                        control = np.int64(words[2])
-                    if control < 0:
-                        found = note(found, Finding.NO_STREAM, tile, event, pc)
-                    else:
-                        sent = _send(
-                            row,
-                            sends,
-                            bounds[0, tile],
-                            sent,
-                            tile,
-                            event,
-                            words,
-                            control,
-                            outgoing_base,
-                            pc,
-                        )
-                if _is_shared(arguments, place, pending):
-                    found = note(found, Finding.SHARED_CONTROL, tile, event, pc)
-                for other in range(place - pending, place):
-                    selector, value = arguments[other, 0], np.int64(arguments[other, 1])
-                    at = last if arguments[other, 2] else event
-                    if kinds[other] == _SOURCES:
-                        _set(sources[selected], at, value, pc, selector == _PAIRED)
-                        selected += 1
-                    elif selector == _FORMAT:
-                        found = _check_format(found, tile, at, value, pc)
-                        _set(formats[formatted], at, value, pc, 0)
-                        formatted += 1
-                    else:
-                        # The base counts when a pointer is set, not when words arrive
-                        # (`base-sampled`).
-                        address = incoming_base + WORD_SIZE * value
-                        _set(pointers[pointed], at, address, pc, 0)
-                        pointed += 1
+                    found = _send(each, event, tile, row, state, sends, bounds, found)
+                last = event + np.int64(each.arguments[0]) - 1
+                controls = of_tile[place - pending : place]
+                found = _set_controls(
+                    controls, event, last, tile, state, sources, pointers, formats, counts, found
+                )
                 pending = 0
                 row.length = max(row.length, last)
-                row.code |= code_elements(pc)
-        after = (sent, selected, pointed, formatted)
-        for place in range(4):
-            bounds[place, tile + 1] = after[place]
-            if after[place] > bounds[place, tile]:
+                row.code |= code_elements(np.int64(each.pc))
+        for kind in range(len(counts)):
+            if counts[kind] > bounds[kind, tile]:
                 row.is_active = 1
     return found
 
 
 @compiled
-def _row_start(cycles: Array, kinds: Array, first: int, end: int) -> int:
-    """The cycle of the first exchange instruction, -1 if there is none."""
-    for place in range(first, end):
-        if kinds[place] in (_DELAY, _SEND):
-            return int(cycles[place])
-    return -1
+def _begin(
+    row: Entry, state: Entry, events: Array, released: Number, registers: NDArray[np.uint32]
+) -> None:
+    """The registers when a barrier has let a tile go, and the time from which events count."""
+    row.pointer, row.cursor = registers[_POINTER], registers[_CURSOR]
+    row.distance = NO_ROW
+    state.before = released - FIRST_EVENT
+    for place in range(len(events)):
+        if events[place].kind in (_DELAY, _SEND):
+            start = np.int64(events[place].cycle)
+            row.distance = start - released
+            state.before = start - FIRST_EVENT
+            break
+    state.incoming_base, state.outgoing_base = (
+        registers[_INCOMING_BASE],
+        registers[_OUTGOING_BASE],
+    )
+    state.control = _NO_STREAM
 
 
 @compiled
-def _set(control: Entry, event: Number, value: Number, pc: Number, is_paired: Number) -> None:
-    control.event, control.value, control.pc, control.is_paired = event, value, pc, is_paired
-
-
-@compiled
-def _check_format(found: Findings, tile: int, event: Number, value: Number, pc: Number) -> Findings:
-    if value > _LAST_FORMAT:
-        return note(found, Finding.FORMAT_VALUE, tile, event, pc, value)
+def _put(
+    put: Entry,
+    event: Number,
+    tile: int,
+    row: Entry,
+    state: Entry,
+    sources: Array,
+    pointers: Array,
+    formats: Array,
+    counts: Array,
+    found: Findings,
+) -> Findings:
+    """A write of a control register."""
+    index, word = np.int64(put.arguments[0]) - _FIRST_CSR, np.int64(put.arguments[1])
+    pc = np.int64(put.pc)
+    if index == _INCOMING_BASE:
+        state.incoming_base = word
+    elif index == _OUTGOING_BASE:
+        state.outgoing_base = word
+    elif index == _CURSOR:
+        row.cursor = word
+    elif index == _POINTER:
+        _add(pointers, counts, _POINTED, event, word, pc, 0)
+    elif index == _SET_FORMAT:
+        found = _set_format(formats, counts, tile, event, word, pc, found)
+    elif index in (_MUX, _MUX_PAIR):
+        _add(sources, counts, _SELECTED, event, word, pc, index == _MUX_PAIR)
     return found
 
 
 @compiled
-def _is_shared(arguments: Array, place: int, pending: int) -> bool:
+def _set_controls(
+    controls: Array,
+    first: Number,
+    last: Number,
+    tile: int,
+    state: Entry,
+    sources: Array,
+    pointers: Array,
+    formats: Array,
+    counts: Array,
+    found: Findings,
+) -> Findings:
+    """Place the controls of an instruction that lasts from event `first` to `last`."""
+    if _is_shared(controls):
+        found = note(found, Finding.SHARED_CONTROL, tile, first, np.int64(controls[0].pc))
+    for place in range(len(controls)):
+        control = controls[place]
+        selector, value = control.arguments[0], np.int64(control.arguments[1])
+        event = last if control.arguments[2] else first
+        pc = np.int64(control.pc)
+        if control.kind == _SOURCES:
+            _add(sources, counts, _SELECTED, event, value, pc, selector == _PAIRED)
+        elif selector == _FORMAT:
+            found = _set_format(formats, counts, tile, event, value, pc, found)
+        else:
+            # The base counts when a pointer is set, not when words arrive (`base-sampled`).
+            address = state.incoming_base + WORD_SIZE * value
+            _add(pointers, counts, _POINTED, event, address, pc, 0)
+    return found
+
+
+@compiled
+def _is_shared(controls: Array) -> bool:
     """Whether a paired source or a format is set in one event with another control."""
-    if pending > 1:
-        for other in range(place - pending, place):
-            if arguments[other, 0]:
+    if len(controls) > 1:
+        for place in range(len(controls)):
+            if controls[place].arguments[0]:
                 return True
     return False
 
 
 @compiled
-def _send(
-    row: Entry,
-    sends: Array,
-    first: int,
-    sent: int,
+def _set_format(
+    formats: Array,
+    counts: Array,
     tile: int,
     event: Number,
-    words: Array,
-    control: Number,
-    base: Number,
+    value: Number,
     pc: Number,
-) -> int:
-    """Add what a send puts on the bus; returns the count of sends."""
-    items = np.int64(words[0])
-    size = PAIR_SIZE if control & _WIDE else WORD_SIZE
-    if words[1] == NONE:
-        address = row.cursor + size * np.int64(words[3])
+    found: Findings,
+) -> Findings:
+    if value > _LAST_FORMAT:
+        found = note(found, Finding.FORMAT_VALUE, tile, event, pc, value)
+    _add(formats, counts, _FORMATTED, event, value, pc, 0)
+    return found
+
+
+@compiled
+def _add(
+    controls: Array,
+    counts: Array,
+    kind: int,
+    event: Number,
+    value: Number,
+    pc: Number,
+    is_paired: Number,
+) -> None:
+    control = controls[counts[kind]]
+    control.event, control.value, control.pc, control.is_paired = event, value, pc, is_paired
+    counts[kind] += 1
+
+
+@compiled
+def _send(
+    sending: Entry,
+    event: Number,
+    tile: int,
+    row: Entry,
+    state: Entry,
+    sends: Array,
+    bounds: Array,
+    found: Findings,
+) -> Findings:
+    """What a send puts on the bus."""
+    items, pc = np.int64(sending.arguments[0]), np.int64(sending.pc)
+    if sending.arguments[2] != NONE:
+        state.control = np.int64(sending.arguments[2])
+    if state.control == _NO_STREAM:
+        return note(found, Finding.NO_STREAM, tile, event, pc)
+    size = PAIR_SIZE if state.control & _WIDE else WORD_SIZE
+    if sending.arguments[1] == NONE:
+        address = row.cursor + size * np.int64(sending.arguments[3])
     else:
-        address = base + size * np.int64(words[1])
+        address = state.outgoing_base + size * np.int64(sending.arguments[1])
     row.cursor = address + size * items
-    directions = control & BOTH_DIRECTIONS
+    directions = state.control & BOTH_DIRECTIONS
     if not directions:
-        return sent
-    if sent > first:
-        last = sends[sent - 1]
+        return found
+    first, count = bounds[_SENT, tile], bounds[_SENT, tile + 1]
+    if count > first:
+        last = sends[count - 1]
         # It goes on where the last one ended, in time and in memory.
         if (
             event == last.event + last.items
@@ -314,11 +362,12 @@ def _send(
             and directions == last.directions
         ):
             last.items += items
-            return sent
-    send = sends[sent]
+            return found
+    send = sends[count]
     send.tile, send.event, send.items, send.address = tile, event, items, address
     send.size, send.directions, send.pc = size, directions, pc
-    return sent + 1
+    bounds[_SENT, tile + 1] = count + 1
+    return found
 
 
 @compiled
