@@ -2,7 +2,7 @@
 
 numba, a library over llvmlite, compiles a function when it is first called with arguments of a
 kind, and keeps the code on disk. It sees changes in the function's own file only; so the folder is
-named after the text of the whole package, and no process runs code of another version.
+named after the text of all that this file imports, and no process runs code of another version.
 
 Importing this takes numba's 0.4 s: modules with compiled functions are imported where they are
 needed, not by packages on behalf of their users.
@@ -14,14 +14,14 @@ from typing import TypeVar
 
 import numba
 
-from tilewright.caching import cache_directory, source_digest
+from tilewright.caching import cache_directory, imports_digest
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
 
 def compiled(function: _Function) -> _Function:
     """Compile `function`, which must keep to what numba supports. It runs without the GIL."""
-    directory = _directory()
+    directory = _directory(function.__module__)
     others = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = directory or others
     try:
@@ -32,15 +32,15 @@ def compiled(function: _Function) -> _Function:
         numba.config.CACHE_DIR = others
 
 
-@lru_cache(maxsize=1)
-def _directory() -> str | None:
+@lru_cache
+def _directory(module: str) -> str | None:
     """None if there is none, or none that can be written."""
     folder = cache_directory("compiled")
     if folder is None:
         return None
-    place = folder / source_digest(["tilewright"])[:32]
     try:
+        place = folder / imports_digest(module)[:32]
         place.mkdir(parents=True, exist_ok=True)
-    except OSError:
+    except (OSError, ValueError):
         return None
     return str(place)

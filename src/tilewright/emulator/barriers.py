@@ -6,12 +6,15 @@ barriers, but followers of a host phase use them for the barriers of that phase,
 for every barrier of all tiles (`ans-zones`).
 """
 
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-from tilewright.emulator.fabric.rows import Record
+import numpy as np
+import numpy.typing as npt
+from numpy.typing import NDArray
+
+from tilewright.emulator.fabric import Record
 from tilewright.emulator.memory import TileMemory
 from tilewright.target.flags import SYNC_ZONES
 
@@ -47,48 +50,66 @@ class HostPort(Protocol):
         reached each tile; they count down INCOMING_DCOUNT."""
 
 
-@dataclass(slots=True)
+_REGISTRATION = np.dtype([("tile", np.int64), ("left", np.int64), ("cycle", np.uint64)])
+
+
 class Participations:
-    """Barriers in which a tile takes part automatically, oldest first: how many, since when."""
+    """Barriers in which tiles take part automatically: how many, registered when."""
 
-    _registered: deque[list[int]] = field(default_factory=deque)
+    def __init__(self) -> None:
+        # Each tile's in the order in which they were registered.
+        self._registered = np.zeros(0, _REGISTRATION)
 
-    def add(self, count: int, cycle: int) -> None:
-        """Register `count` of them, as of `cycle`."""
-        self._registered.append([count, cycle])
+    def add(self, tiles: npt.ArrayLike, counts: npt.ArrayLike, cycles: npt.ArrayLike) -> None:
+        """Register so many of tiles, as of cycles, after those that they have."""
+        added = np.zeros(np.size(tiles), _REGISTRATION)
+        added["tile"], added["left"], added["cycle"] = tiles, counts, cycles
+        self._registered = np.concatenate([self._registered, added])
 
-    @property
-    def left(self) -> int:
-        return sum(count for count, _ in self._registered)
+    def left(self, tiles: int) -> NDArray[np.int64]:
+        """How many each of `tiles` tiles has."""
+        counts = np.zeros(tiles, np.int64)
+        np.add.at(counts, self._registered["tile"], self._registered["left"])
+        return counts
 
-    def take(self) -> int:
-        """Use one up; returns the cycle in which it was registered."""
-        oldest = self._registered[0]
-        oldest[0] -= 1
-        if not oldest[0]:
-            self._registered.popleft()
-        return oldest[1]
+    def take(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """Use one up of each tile that has any; returns these tiles, and when it was registered."""
+        tiles, oldest = np.unique(self._registered["tile"], return_index=True)
+        cycles = self._registered["cycle"][oldest]
+        self._registered["left"][oldest] -= 1
+        self._registered = self._registered[self._registered["left"] > 0]
+        return tiles, cycles
+
+    def forget(self, tile: int) -> None:
+        """Remove those of a tile."""
+        self._registered = self._registered[self._registered["tile"] != tile]
+
+    def copy(self) -> "Participations":
+        """The same, apart from these."""
+        copied = Participations()
+        copied._registered = self._registered.copy()
+        return copied
 
 
-def group_of(zone: int) -> int:
-    """The zone at whose barrier a tile that waits in `zone` has arrived."""
-    return zone & ~_MASTER_BIT
+def group_of(zones: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+    """The zones at whose barriers tiles that wait in `zones` have arrived."""
+    return zones.astype(np.int64) & ~_MASTER_BIT
 
 
-def complete_zone(
-    tiles: int, waiting: Iterable[Waiting], participations: Mapping[int, Participations]
-) -> int | None:
+def complete_zone(tiles: int, waiting: NDArray[np.integer[Any]], automatic: int) -> int | None:
     """The zone of the barrier at which all of `tiles` tiles have arrived, None if there is none.
 
-    If all take part automatically, the barrier is internal.
+    `waiting` are the zones in which tiles wait; `automatic` is how many tiles take part without. If
+    all take part automatically, the barrier is internal.
     """
-    at_barrier = [each for each in waiting if each.zone not in (RECEIVE_ZONE, ANS_ZONE)]
-    zones = {group_of(each.zone) for each in at_barrier}
-    automatic = sum(1 for each in participations.values() if each.left)
+    at_barrier = waiting[(waiting != RECEIVE_ZONE) & (waiting != ANS_ZONE)]
     # A tile that waits with others has no participations left: `sync` would have raised a fault.
-    if len(zones) > 1 or len(at_barrier) + automatic != tiles:
+    if len(at_barrier) + automatic != tiles:
         return None
-    return zones.pop() if zones else INTERNAL_ZONE
+    zones = np.unique(group_of(at_barrier)).tolist()
+    if len(zones) > 1:
+        return None
+    return int(zones[0]) if zones else INTERNAL_ZONE
 
 
 def zone_name(zone: int) -> str:

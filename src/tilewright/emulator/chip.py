@@ -5,14 +5,10 @@ tile runs its row of exchange code; then the fabric moves the words of all rows 
 tile runs on to its next barrier.
 """
 
-import os
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum, auto
-from itertools import repeat
-from typing import Any, Protocol
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +26,10 @@ from tilewright.emulator.barriers import (
     group_of,
     zone_name,
 )
-from tilewright.emulator.disassembly import describe_fault
-from tilewright.emulator.engines import Engine, tile_maker
-from tilewright.emulator.fabric import ClashRule, Record, run_phase
-from tilewright.emulator.fabric.phase import AfterPhase
-from tilewright.emulator.fabric.rows import FIRST_CSR, LAST_CSR
+from tilewright.emulator.disassembly import describe_code, describe_fault
+from tilewright.emulator.engines import Engine
+from tilewright.emulator.events import EXCHANGE_CSRS, TRANSFERS, EventKind
+from tilewright.emulator.fabric import ClashRule, Executed
 from tilewright.emulator.faults import (
     ExchangeFault,
     InternalMuxFault,
@@ -43,10 +38,13 @@ from tilewright.emulator.faults import (
 )
 from tilewright.emulator.images import TileImage
 from tilewright.emulator.memory import TileMemory
+from tilewright.emulator.records import Tiles
 from tilewright.emulator.reference.observing import Observer
-from tilewright.emulator.reference.tile import Stop, Stopped, TileSnapshot, TimedEvent
+from tilewright.emulator.reference.tile import Stop, Stopped, TileSnapshot
+from tilewright.emulator.running import RUNNING, Phase, Runner
 from tilewright.emulator.snapshots import MemorySnapshot, restore_memory, save_memory
 from tilewright.errors import TilewrightError
+from tilewright.isa import Mode
 from tilewright.target.csr import CSRS
 from tilewright.target.geometry import TILES
 from tilewright.target.timing import INTERNAL_SYNC, SYNC
@@ -60,34 +58,16 @@ _POINTER, _CURSOR = CSRS["INCOMING_DELTA"].index, CSRS["OUTGOING_DELTA"].index
 _STATUS = CSRS["CTXT_STS"].index
 _RECEIVE_ERROR_SHIFT = 27
 """ERERR is in bits 29:27 of CTXT_STS."""
-_EXCHANGE = slice(FIRST_CSR, LAST_CSR + 1)
-_TRANSFERS = ("send", "pointer", "source")
+_EXCHANGE = slice(EXCHANGE_CSRS.start, EXCHANGE_CSRS.stop)
 _CELL = MEMBERS * SIDES
 """Tiles come in cells of two pairs."""
 _NO_LIMIT = 1 << 62
 
+_Fault = TypeVar("_Fault", bound=ExchangeFault)
+
 
 class ChipError(TilewrightError):
     """A chip that is used in a way that makes no sense."""
-
-
-class TileEngine(Protocol):
-    """What runs one tile. `state` is laid out as `tilewright.emulator.state.TILE`.
-
-    `events` are those since the list was last cleared, by whoever reads it.
-    """
-
-    state: Any
-    events: list[TimedEvent]
-    observer: Observer | None
-
-    def run(self, limit: int) -> Stopped: ...
-
-    def resume(self, cycle: int) -> None: ...
-
-    def save(self) -> TileSnapshot: ...
-
-    def restore(self, snapshot: TileSnapshot) -> None: ...
 
 
 class End(Enum):
@@ -138,52 +118,16 @@ class Outcome:
         return "\n".join([f"{self.end.name.lower()} in cycle {self.cycle}", *lines])
 
 
-class _Phase(Enum):
-    """What kind of barrier a tile has passed; a row of exchange code belongs to it."""
-
-    NONE = auto()
-    INTERNAL = auto()
-    GROUP = auto()
-
-
-@dataclass(slots=True)
-class _Tile:
-    """A tile that has a program. `stopped` is how its last run ended, None if it can run on."""
-
-    number: int
-    engine: TileEngine
-    image: TileImage
-    stopped: Stopped | None = None
-    phase: _Phase = _Phase.NONE
-    released: int = 0
-    registers: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
-    events: list[TimedEvent] = field(default_factory=list)
-    participations: Participations = field(default_factory=Participations)
-
-    @property
-    def csr(self) -> NDArray[np.uint32]:
-        csr: NDArray[np.uint32] = self.engine.state["supervisor"]["csr"]
-        return csr
-
-    def copy(self) -> "_Tile":
-        """One that has nothing in common with this that changes, but the engine."""
-        return replace(
-            self,
-            registers=self.registers.copy(),
-            events=list(self.events),
-            participations=deepcopy(self.participations),
-        )
-
-    def stops_with(self, reason: Stop) -> bool:
-        return self.stopped is not None and self.stopped.reason is reason
-
-
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """A chip at one point of a run, from `Chip.save`."""
 
     memory: MemorySnapshot
-    tiles: tuple[tuple[_Tile, TileSnapshot], ...]
+    progress: NDArray[Any]
+    participations: Participations
+    stopped: Mapping[int, Stopped]
+    images: Mapping[int, TileImage]
+    tiles: Mapping[int, TileSnapshot]
 
 
 class Chip:
@@ -210,35 +154,36 @@ class Chip:
             raise ChipError(
                 f"a chip of {tiles} tiles; there can be {_CELL}, {2 * _CELL} to {TILES}"
             )
-        threads = len(os.sched_getaffinity(0)) if threads is None else threads
-        if threads < 1:
+        if threads is not None and threads < 1:
             raise ChipError(f"a chip run by {threads} threads; at least one is needed")
         self.memory = TileMemory(tiles)
-        self._threads = threads
+        self._runner = Runner(self.memory, engine, threads)
+        self._progress = self._runner.progress
         self._count = tiles
         self._host = host
         self._barrier_cycles = barrier_cycles
         self._clash_rule = clash_rule
-        self._make_tile = tile_maker(engine)
-        self._tiles: dict[int, _Tile] = {}
+        self._images: dict[int, TileImage] = {}
+        self._participations = Participations()
 
     def load(self, tile: int, image: TileImage) -> None:
         """Put an image into a tile's memory; its supervisor starts at the image's entry."""
         self._check(tile)
         for address, content in image.pieces:
             self.memory.write(tile, address, content)
-        engine = self._make_tile(self.memory, tile)
-        engine.state["supervisor"]["pc"] = image.entry
+        state = self._runner.add(tile).state
+        state["supervisor"]["pc"] = image.entry
         # The mux after a reset; programs make it neutral before the first phase.
-        engine.state["supervisor"]["csr"][_MUX] = int(external_muxes(tile))
-        self._tiles[tile] = _Tile(tile, engine, image)
+        state["supervisor"]["csr"][_MUX] = int(external_muxes(tile))
+        self._images[tile] = image
+        self._participations.forget(tile)
 
     def state(self, tile: int) -> Any:
         """The state of a tile that has a program, laid out as `tilewright.emulator.state.TILE`."""
         self._check(tile)
-        if tile not in self._tiles:
+        if tile not in self._images:
             raise ChipError(f"tile {tile} has no program")
-        return self._tiles[tile].engine.state
+        return self._runner.tiles[tile].state
 
     def run(self, limit: int = _NO_LIMIT) -> Outcome:
         """Run all tiles until they stop, wait in vain, or reach cycle `limit`.
@@ -249,7 +194,7 @@ class Chip:
             broken = self._run_tiles(limit)
             if broken is not None:
                 return self._outcome(End.BREAK, broken[1].cycle, broken)
-            if any(tile.stopped is None for tile in self._each()):
+            if self._that_are(RUNNING).size:
                 return self._outcome(End.LIMIT, limit)
             moved = self._exchange()
             released = self._release_single()
@@ -259,12 +204,18 @@ class Chip:
     def observe(self, tile: int, observer: Observer | None) -> None:
         """Let an observer watch a tile that has a program, or nobody."""
         self.state(tile)  # complains if there is none
-        self._tiles[tile].engine.observer = observer
+        self._runner.observe(tile, observer)
 
     def save(self) -> Snapshot:
         """The chip as it is between two runs, without the host and the observers."""
-        tiles = tuple((tile.copy(), tile.engine.save()) for tile in self._each())
-        return Snapshot(save_memory(self.memory), tiles)
+        return Snapshot(
+            save_memory(self.memory),
+            self._progress.copy(),
+            self._participations.copy(),
+            dict(self._runner.stopped),
+            dict(self._images),
+            {tile: self._runner.tiles[tile].save() for tile in self._images},
+        )
 
     def restore(self, snapshot: Snapshot) -> None:
         """Become what a chip of this size was. A snapshot can be used again.
@@ -273,12 +224,16 @@ class Chip:
         chip's engine is the reference; after that, the chip is good for another restore only.
         """
         restore_memory(self.memory, snapshot.memory)
-        before, self._tiles = self._tiles, {}
-        for saved, state in snapshot.tiles:
-            known = before.get(saved.number)
-            engine = known.engine if known else self._make_tile(self.memory, saved.number)
-            engine.restore(state)
-            self._tiles[saved.number] = replace(saved.copy(), engine=engine)
+        runner = self._runner
+        runner.tiles = {
+            tile: runner.tiles.get(tile) or runner.add(tile) for tile in snapshot.images
+        }
+        for tile, saved in snapshot.tiles.items():
+            runner.tiles[tile].restore(saved)
+        self._progress[:] = snapshot.progress
+        runner.stopped = dict(snapshot.stopped)
+        self._participations = snapshot.participations.copy()
+        self._images = dict(snapshot.images)
 
     # -- tiles on their own -------------------------------------------------------------------
 
@@ -286,91 +241,120 @@ class Chip:
         if not 0 <= tile < self._count:
             raise ChipError(f"there is no tile {tile}; ids run from 0 to {self._count - 1}")
 
-    def _each(self) -> list[_Tile]:
-        return [self._tiles[number] for number in sorted(self._tiles)]
+    def _that_are(self, stop: int) -> Tiles:
+        """Tiles that have a program and have stopped so, or run."""
+        found = self._progress["is_loaded"] & (self._progress["stop"] == stop)
+        return np.flatnonzero(found).astype(np.uint32)
+
+    def _in_phase(self, phase: Phase) -> Tiles:
+        found = self._progress["is_loaded"] & (self._progress["phase"] == phase)
+        return np.flatnonzero(found).astype(np.uint32)
 
     def _run_tiles(self, limit: int) -> tuple[int, Stopped] | None:
         """Run every tile that can to a barrier, the end of its row, or a fault.
 
         Returns early, with the tile, if an observer stops one.
         """
-        pending = [tile for tile in self._each() if tile.stopped is None]
-        outside = []
-        for tile, stopped in zip(pending, self._stops(pending, limit), strict=True):
-            if isinstance(stopped, OutsidePhaseFault):
-                outside.append(stopped)
-            elif stopped.reason is Stop.BREAK:
-                return tile.number, stopped
-            elif stopped.reason is not Stop.LIMIT:
-                tile.stopped = stopped
+        progress = self._progress
+        outside: list[OutsidePhaseFault] = []
+        tiles = self._that_are(RUNNING)
+        while tiles.size:
+            broken = self._runner.run(tiles, limit)
+            if broken is not None:
+                return broken
+            outside += self._take_events(tiles)
+            # Rows outside phases are only of delays; there is nothing to move at their ends.
+            is_idle = (progress["phase"][tiles] == Phase.NONE) & ~np.isin(
+                tiles, [fault.tile for fault in outside]
+            )
+            tiles = tiles[is_idle & (progress["stop"][tiles] == Stop.ROW_END.value)]
+            progress["stop"][tiles] = RUNNING
         if outside:
-            raise outside[0]
+            raise min(outside, key=lambda fault: fault.tile)
         return None
 
-    def _stops(self, tiles: list[_Tile], limit: int) -> Iterator[Stopped | OutsidePhaseFault]:
-        """Run the tiles; how each stops, in order."""
-        if self._threads == 1 or any(tile.engine.observer for tile in tiles):
-            yield from map(self._run_tile, tiles, repeat(limit))
-        else:
-            with ThreadPoolExecutor(self._threads) as pool:
-                yield from pool.map(self._run_tile, tiles, repeat(limit))
+    def _take_events(self, tiles: Tiles) -> list[OutsidePhaseFault]:
+        """Take account of what tiles have logged; exchanges outside phases are faults."""
+        progress, schedules = self._progress, self._runner.records.schedules
+        kinds = schedules["kinds"][tiles]
+        progress["kinds"][tiles] |= kinds
+        schedules["kinds"][tiles] = 0
+        is_outside = (kinds & TRANSFERS != 0) & (progress["phase"][tiles] == Phase.NONE)
+        faults = [self._outside(tile) for tile in tiles[is_outside].tolist()]
+        registering = tiles[kinds & EventKind.SANS.bit != 0]
+        if registering.size:
+            self._register(registering)
+        progress["seen"][tiles] = schedules["count"][tiles]
+        return faults
 
-    def _run_tile(self, tile: _Tile, limit: int) -> Stopped | OutsidePhaseFault:
-        """Run one tile; touches nothing of any other."""
-        try:
-            stopped = tile.engine.run(limit)
-            self._take_events(tile)
-            while stopped.reason is Stop.ROW_END and tile.phase is _Phase.NONE:
-                stopped = tile.engine.run(limit)
-                self._take_events(tile)
-        except OutsidePhaseFault as fault:
-            return fault
-        return stopped
+    def _outside(self, tile: int) -> OutsidePhaseFault:
+        events = self._runner.records.log(tile)[int(self._progress["seen"][tile]) :]
+        first = next(event for event in events if 1 << int(event["kind"]) & TRANSFERS)
+        cause = (
+            "exchange outside a phase: no barrier of all tiles comes before it, "
+            "or a row that has ended already"
+        )
+        return self._described(OutsidePhaseFault(cause, tile=tile, pc=int(first["pc"])))
 
-    def _take_events(self, tile: _Tile) -> None:
-        for event in tile.engine.events:
-            if event.name == "sans":
-                tile.participations.add(event.arguments[0] + 1, event.cycle)
-            elif event.name in _TRANSFERS and tile.phase is _Phase.NONE:
-                cause = (
-                    "exchange outside a phase: no barrier of all tiles comes before it, "
-                    "or a row that has ended already"
-                )
-                raise OutsidePhaseFault(cause, tile=tile.number, pc=event.pc)
-            elif event.name == "put" or tile.phase is not _Phase.NONE:
-                tile.events.append(event)
-        tile.engine.events.clear()
+    def _register(self, tiles: Tiles) -> None:
+        """Note the automatic participations that tiles have announced."""
+        events, bounds = self._runner.records.gather(tiles, self._progress["seen"][tiles])
+        chosen = np.flatnonzero(events["kind"] == EventKind.SANS)
+        owners = tiles[np.searchsorted(bounds, chosen, side="right") - 1]
+        counts = events["arguments"][chosen, 0].astype(np.int64) + 1
+        self._participations.add(owners, counts, events["cycle"][chosen])
 
     # -- exchanges ----------------------------------------------------------------------------
 
     def _exchange(self) -> bool:
         """Move what the rows since the last barrier exchange; whether there were any tiles."""
-        done = False
-        for phase in (_Phase.INTERNAL, _Phase.GROUP):
-            tiles = [tile for tile in self._each() if tile.phase is phase]
-            if not tiles:
+        progress = self._progress
+        for phase in (Phase.INTERNAL, Phase.GROUP):
+            tiles = self._in_phase(phase)
+            if not tiles.size:
                 continue
-            done = True
-            records = [
-                Record(tile.number, tile.released, tile.events, tile.registers) for tile in tiles
-            ]
-            if phase is _Phase.INTERNAL:
-                self._move(records)
+            if phase is Phase.INTERNAL:
+                self._move(tiles)
             elif self._host is not None:
+                records = self._executed(tiles).records()
                 self._count_down(self._host.exchange(records, self.memory))
-            for tile in tiles:
-                tile.phase = _Phase.NONE
-                tile.events = []
-                if tile.stops_with(Stop.ROW_END):
-                    tile.stopped = None
-        return done
+            self._leave_phase(tiles)
+            has_row = progress["stop"][tiles] == Stop.ROW_END.value
+            progress["stop"][tiles[has_row]] = RUNNING
+            # All tiles have passed the same barrier.
+            return True
+        return False
 
-    def _move(self, records: list[Record]) -> None:
-        result = run_phase(records, self.memory, self._clash_rule)
-        for after in result.tiles:
-            self._store(after)
+    def _leave_phase(self, tiles: Tiles, phase: Phase = Phase.NONE) -> None:
+        """Forget what tiles have executed since the last barrier, in which phase they now are."""
+        self._runner.records.clear_logs(tiles)
+        self._progress["phase"][tiles] = phase
+        self._progress["kinds"][tiles] = self._progress["seen"][tiles] = 0
+
+    def _executed(self, tiles: Tiles) -> Executed:
+        """What all tiles have executed since the barrier that they have passed."""
+        assert len(tiles) == self._count, "a barrier of all tiles"
+        events, bounds = self._runner.records.gather(tiles, np.zeros(len(tiles), np.int64))
+        released = self._progress["released"].astype(np.int64)
+        return Executed(released, events, bounds, self._progress["registers"])
+
+    def _move(self, tiles: Tiles) -> None:
+        if not (self._progress["kinds"] & (TRANSFERS | EventKind.PUT.bit)).any():
+            return  # all pass time only
+        # Compiled functions are loaded when there is something to move.
+        from tilewright.emulator.fabric.phase import run_phase
+
+        result = run_phase(self._executed(tiles), self.memory, self._clash_rule)
+        if result.after is not None:
+            csr = self._runner.csr
+            csr(_MUX)[:], csr(_FORMAT)[:] = NEUTRAL_MUX, 0
+            csr(_POINTER)[:], csr(_CURSOR)[:] = result.after.pointers, result.after.cursors
+            # Words count down; more than were announced are no fault in internal phases.
+            left = csr(_RECEIVE_COUNT).astype(np.int64) - result.after.words
+            csr(_RECEIVE_COUNT)[:] = np.maximum(left, 0)
         for fault in result.faults:
             self._mark(fault)
+            self._described(fault)
         if result.faults:
             first = result.faults[0]
             first.others = result.faults[1:]
@@ -378,135 +362,133 @@ class Chip:
 
     def _mark(self, fault: ExchangeFault) -> None:
         """Show a fault that the chip reports in the registers of its tile."""
-        if fault.number and fault.tile in self._tiles:
-            tile = self._tiles[fault.tile]
-            tile.engine.state["supervisor"]["exception"] = fault.number
-            tile.csr[_STATUS] = fault.receive_error << _RECEIVE_ERROR_SHIFT
+        if fault.number:
+            self.state(fault.tile)["supervisor"]["exception"] = fault.number
+            self._runner.csr(_STATUS)[fault.tile] = fault.receive_error << _RECEIVE_ERROR_SHIFT
 
-    def _store(self, after: AfterPhase) -> None:
-        """The registers of a tile after a phase, which has left it neutral if it was correct."""
-        if after.tile not in self._tiles:
-            return
-        csr = self._tiles[after.tile].csr
-        csr[_MUX], csr[_FORMAT] = NEUTRAL_MUX, 0
-        csr[_POINTER], csr[_CURSOR] = after.pointer, after.cursor
-        # Words count down; more than were announced are no fault in internal phases.
-        csr[_RECEIVE_COUNT] = max(int(csr[_RECEIVE_COUNT]) - after.words, 0)
+    def _described(self, fault: _Fault) -> _Fault:
+        """The fault with what is known of its instruction."""
+        tile = fault.code_tile
+        if fault.pc is not None and tile in self._images:
+            image = self._images[tile]
+            fault.code = describe_code(self.memory, tile, fault.pc, Mode.SUPERVISOR, image)
+        return fault
 
     def _count_down(self, words: Mapping[int, int]) -> None:
         """Take account of words from the host, of which tiles announce how many they expect."""
+        counts = self._runner.csr(_RECEIVE_COUNT)
         for number, count in words.items():
-            csr = self._tiles[number].csr
-            expected = int(csr[_RECEIVE_COUNT])
+            expected = int(counts[number])
             if count > expected:
                 cause = f"the host has sent {count} words, INCOMING_DCOUNT announced {expected}"
                 raise ReceiveCountFault(cause, tile=number)
-            csr[_RECEIVE_COUNT] = expected - count
+            counts[number] = expected - count
 
     # -- barriers -----------------------------------------------------------------------------
 
-    def _waiting(self) -> list[Waiting]:
-        return [
-            Waiting(tile.number, tile.stopped.zone, tile.stopped.pc, tile.stopped.cycle)
-            for tile in self._each()
-            if tile.stopped is not None and tile.stopped.reason is Stop.SYNC
-        ]
+    def _waiting(self) -> tuple[Waiting, ...]:
+        tiles = self._that_are(Stop.SYNC.value)
+        columns = (self._progress[name][tiles].tolist() for name in ("zone", "pc", "cycle"))
+        return tuple(map(Waiting, tiles.tolist(), *columns))
 
     def _release_single(self) -> bool:
         """Let tiles go on whose wait concerns nobody else; whether there were any."""
-        released = False
-        for each in self._waiting():
-            tile = self._tiles[each.tile]
-            has_received = each.zone == RECEIVE_ZONE and not int(tile.csr[_RECEIVE_COUNT])
-            if has_received or (each.zone == ANS_ZONE and not tile.participations.left):
-                self._resume(tile, max(tile.released, each.cycle + SYNC.value), _Phase.NONE)
-                released = True
-        return released
+        progress = self._progress
+        tiles = self._that_are(Stop.SYNC.value)
+        zones = progress["zone"][tiles]
+        has_received = (zones == RECEIVE_ZONE) & (self._runner.csr(_RECEIVE_COUNT)[tiles] == 0)
+        has_none_left = (zones == ANS_ZONE) & (self._participations.left(self._count)[tiles] == 0)
+        tiles = tiles[has_received | has_none_left]
+        earliest = progress["cycle"][tiles] + np.uint64(SYNC.value)
+        self._resume(tiles, np.maximum(progress["released"][tiles], earliest), Phase.NONE)
+        return bool(tiles.size)
 
     def _release_all(self) -> bool:
         """Complete a barrier of all tiles, if it can be; whether it was."""
-        waiting = self._waiting()
-        participations = {tile.number: tile.participations for tile in self._each()}
-        zone = complete_zone(self._count, waiting, participations)
-        if zone is None or not self._allows(zone, waiting):
+        progress = self._progress
+        waiting = self._that_are(Stop.SYNC.value)
+        left = self._participations.left(self._count)
+        zone = complete_zone(self._count, progress["zone"][waiting], int(np.count_nonzero(left)))
+        if zone is None or not self._allows(zone):
             return False
-        arrived = [each for each in waiting if group_of(each.zone) == zone]
-        automatic = [tile for tile in self._each() if tile.participations.left]
-        arrivals = [each.cycle for each in arrived]
-        arrivals += [tile.participations.take() for tile in automatic]
-        cycle = max(arrivals) + self._barrier_cycles
-        phase = _Phase.INTERNAL if zone == INTERNAL_ZONE else _Phase.GROUP
+        arrived = waiting[group_of(progress["zone"][waiting]) == zone]
+        automatic, registered = self._participations.take()
+        arrivals = np.concatenate([progress["cycle"][arrived], registered])
+        cycle = int(arrivals.max()) + self._barrier_cycles
+        phase = Phase.INTERNAL if zone == INTERNAL_ZONE else Phase.GROUP
         self._settle_pairs()
-        if phase is _Phase.GROUP:
+        if phase is Phase.GROUP:
             self._check_external(arrived)
-        for tile in automatic:
-            tile.csr[_ANS_COUNT] = tile.participations.left
-            self._enter(tile, cycle, phase)
-        for each in arrived:
-            self._resume(self._tiles[each.tile], cycle, phase)
+        self._runner.csr(_ANS_COUNT)[automatic] = left[automatic] - 1
+        self._enter(automatic.astype(np.uint32), cycle, phase)
+        self._resume(arrived, cycle, phase)
         return True
 
-    def _allows(self, zone: int, waiting: list[Waiting]) -> bool:
+    def _allows(self, zone: int) -> bool:
         if zone == INTERNAL_ZONE:
             return True
-        return self._host is not None and self._host.complete(zone, waiting)
+        return self._host is not None and self._host.complete(zone, self._waiting())
 
-    def _check_external(self, arrived: list[Waiting]) -> None:
+    def _check_external(self, arrived: Tiles) -> None:
         """At a barrier of a group no tile may be connected to another."""
-        for each in arrived:
-            mux = int(self._tiles[each.tile].csr[_MUX])
-            if mux < TILES:
-                cause = f"{zone_name(each.zone)} while INCOMING_MUX selects tile {mux}"
-                raise InternalMuxFault(cause, tile=each.tile, pc=each.pc)
+        muxes = self._runner.csr(_MUX)
+        for tile in arrived[muxes[arrived] < TILES].tolist():
+            at = self._progress[tile]
+            cause = f"{zone_name(int(at['zone']))} while INCOMING_MUX selects tile {muxes[tile]}"
+            raise self._described(InternalMuxFault(cause, tile=tile, pc=int(at["pc"])))
 
     def _settle_pairs(self) -> None:
         """INCOMING_MUXPAIR, written between phases, sets the sources of both members of a pair."""
-        for tile in self._each():
-            muxes = [event.arguments for event in tile.events if event.arguments[0] in _MUXES]
-            if not muxes or muxes[-1][0] != _MUX_PAIR:
-                continue
-            value = muxes[-1][1]
-            tile.csr[_MUX] = value
-            partner = self._tiles.get(tile.number ^ PARTNER_BIT)
-            if partner is not None:
-                partner.csr[_MUX] = value if value == NEUTRAL_MUX else value ^ PARTNER_BIT
+        tiles = np.flatnonzero(self._progress["kinds"] & EventKind.PUT.bit).astype(np.uint32)
+        events, bounds = self._runner.records.gather(tiles, np.zeros(len(tiles), np.int64))
+        index = events["arguments"][:, 0]
+        chosen = np.flatnonzero((events["kind"] == EventKind.PUT) & np.isin(index, _MUXES))
+        owners = tiles[np.searchsorted(bounds, chosen, side="right") - 1].tolist()
+        written = dict(zip(owners, events["arguments"][chosen, :2].tolist(), strict=True))
+        muxes = self._runner.csr(_MUX)
+        for tile, (register, value) in written.items():
+            if register == _MUX_PAIR:
+                muxes[tile] = value
+                if tile ^ PARTNER_BIT in self._images:
+                    of_partner = value if value == NEUTRAL_MUX else value ^ PARTNER_BIT
+                    muxes[tile ^ PARTNER_BIT] = of_partner
 
-    def _enter(self, tile: _Tile, cycle: int, phase: _Phase) -> None:
-        tile.released, tile.phase = cycle, phase
-        tile.events = []
-        tile.registers = tile.csr[_EXCHANGE].copy()
+    def _enter(self, tiles: Tiles, cycle: Any, phase: Phase) -> None:
+        self._leave_phase(tiles, phase)
+        self._progress["released"][tiles] = cycle
+        csr = self._runner.records.states["supervisor"]["csr"]
+        self._progress["registers"][tiles] = csr[:, _EXCHANGE][tiles]
 
-    def _resume(self, tile: _Tile, cycle: int, phase: _Phase) -> None:
-        self._enter(tile, cycle, phase)
-        tile.engine.resume(cycle)
-        tile.stopped = None
+    def _resume(self, tiles: Tiles, cycle: Any, phase: Phase) -> None:
+        self._enter(tiles, cycle, phase)
+        self._runner.records.resume(tiles, cycle)
+        self._progress["stop"][tiles] = RUNNING
 
     # -- the end ------------------------------------------------------------------------------
 
     def _end(self) -> Outcome:
-        cycle = max((tile.stopped.cycle for tile in self._each() if tile.stopped), default=0)
-        return self._outcome(End.STUCK if self._waiting() else End.STOPPED, cycle)
+        has_stopped = self._progress["is_loaded"] & (self._progress["stop"] != RUNNING)
+        cycle = int(self._progress["cycle"][has_stopped].max(initial=0))
+        is_stuck = bool(self._that_are(Stop.SYNC.value).size)
+        return self._outcome(End.STUCK if is_stuck else End.STOPPED, cycle)
 
     def _outcome(self, end: End, cycle: int, broken: tuple[int, Stopped] | None = None) -> Outcome:
-        stopped = {
-            tile.number: tile.stopped
-            for tile in self._each()
-            if tile.stopped is not None and tile.stopped.reason is Stop.FAULT
-        }
+        stopped = dict(sorted(self._runner.stopped.items()))
+        unloaded = np.flatnonzero(~self._progress["is_loaded"]).tolist()
         return Outcome(
             end,
             cycle,
-            tuple(self._waiting()),
+            self._waiting(),
             stopped,
             {tile: self._describe(tile, each) for tile, each in stopped.items()},
-            tuple(number for number in range(self._count) if number not in self._tiles),
+            tuple(unloaded),
             broken,
         )
 
     def _describe(self, tile: int, stopped: Stopped) -> str:
         if stopped.fault is not None and stopped.fault.is_debug:
             return str(stopped.fault)
-        return describe_fault(stopped, self.memory, tile, self._tiles[tile].image)
+        return describe_fault(stopped, self.memory, tile, self._images[tile])
 
 
-__all__ = ["Chip", "ChipError", "End", "ExchangeFault", "Outcome", "Snapshot", "TileEngine"]
+__all__ = ["Chip", "ChipError", "End", "ExchangeFault", "Outcome", "Snapshot"]

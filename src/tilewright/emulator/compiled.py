@@ -8,39 +8,38 @@ here (`data-race`): correct programs synchronise first.
 While somebody observes a tile, its workers are interpreted, too.
 """
 
-from dataclasses import replace
-
 from tilewright.emulator.llvm import LlvmWorkers, WorkerResult
 from tilewright.emulator.memory import TileMemory
+from tilewright.emulator.records import Ahead, TileRecords
 from tilewright.emulator.reference.engine import Issued
-from tilewright.emulator.reference.tile import ReferenceTile, TileSnapshot
+from tilewright.emulator.reference.tile import ReferenceTile
 from tilewright.target import timing
 
 
 class CompiledTile(ReferenceTile):
     """As `ReferenceTile`, with `engine` for the workers; tiles share one."""
 
-    def __init__(self, memory: TileMemory, tile_number: int, engine: LlvmWorkers) -> None:
-        super().__init__(memory, tile_number)
+    _runs_ahead = True
+
+    def __init__(
+        self,
+        memory: TileMemory,
+        tile_number: int,
+        engine: LlvmWorkers,
+        records: TileRecords | None = None,
+    ) -> None:
+        super().__init__(memory, tile_number, records)
         self._engine = engine
-        self._tile_number = tile_number
-        self._endings: dict[int, WorkerResult] = {}
-
-    def save(self) -> TileSnapshot:
-        return replace(super().save(), ahead=dict(self._endings))
-
-    def restore(self, snapshot: TileSnapshot) -> None:
-        super().restore(replace(snapshot, ahead={}))
-        self._endings = dict(snapshot.ahead)
 
     def _advance_worker(self, worker: int, cycle: int, limit: int) -> Issued | None:
-        ending = self._endings.pop(worker, None)
-        if ending is None or ending.at_limit:
+        ahead = int(self.schedule["ahead"][worker])
+        self.schedule["ahead"][worker] = Ahead.NONE
+        if ahead == Ahead.NONE:
             if self.observer is not None:
                 return super()._advance_worker(worker, cycle, limit)
             self._run_worker(worker, cycle, limit)
-        elif ending.exit_status is not None:
-            self._end_worker(worker, ending.exit_status, cycle)
+        elif ahead != Ahead.FAULTS:
+            self._end_worker(worker, ahead == Ahead.EXITS_TRUE, cycle)
         else:
             self._workers[worker].issue()  # faults as before, and tells why
             raise AssertionError("the instruction faulted in compiled code, but does not here")
@@ -50,8 +49,16 @@ class CompiledTile(ReferenceTile):
         """Run a worker as far as it goes before `limit`, and note when that takes effect."""
         steps = max(1, -(-(limit - cycle) // timing.WORKER_STEP.value))
         ending = self._engine.run_worker(
-            self.state, self._memory, self._tile_number, worker, cycle, steps
+            self.state, self._memory, self._number, worker, cycle, steps
         )
-        self._endings[worker] = ending
+        self.schedule["ahead"][worker] = _ahead(ending)
         taken = ending.steps - 1 if ending.exit_status is not None else ending.steps
-        self._schedule.workers[worker] = cycle + timing.worker_cycles(taken)
+        self.schedule["due"][worker] = cycle + timing.worker_cycles(taken)
+
+
+def _ahead(ending: WorkerResult) -> Ahead:
+    if ending.at_limit:
+        return Ahead.NONE
+    if ending.exit_status is None:
+        return Ahead.FAULTS
+    return Ahead.EXITS_TRUE if ending.exit_status else Ahead.EXITS_FALSE

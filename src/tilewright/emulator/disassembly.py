@@ -37,12 +37,20 @@ def describe_fault(stopped: Stopped, memory: TileMemory, tile: int, image: TileI
     `worker 0 at pc 0x4c028: FP: INV, at '{ nop; f32div $a1, $a1, $a2 }', in f+0x10 (f.S:12)`
     """
     mode = Mode.WORKER if stopped.context else Mode.SUPERVISOR
-    text = text_at(memory, tile, stopped.pc, mode)
-    symbol = image.nearest_symbol(stopped.pc)
-    line = image.source_line(stopped.pc)
+    return f"{stopped.fault}{describe_code(memory, tile, stopped.pc, mode, image)}"
+
+
+def describe_code(memory: TileMemory, tile: int, address: int, mode: Mode, image: TileImage) -> str:
+    """The instruction at an address of a tile, and the symbol and line it is of, after a comma.
+
+    `, at 'send 3, 81920, 1', in row+0x10 (f.S:12)`; "" if nothing is known.
+    """
+    text = text_at(memory, tile, address, mode)
+    symbol = image.nearest_symbol(address)
+    line = image.source_line(address)
     at = f", at '{text}'" if text else ""
     of = f", in {symbol}" if symbol else ""
-    return f"{stopped.fault}{at}{of}" + (f" ({line})" if line else "")
+    return f"{at}{of}" + (f" ({line})" if line else "")
 
 
 def _word(memory: TileMemory, tile: int, address: int) -> int:

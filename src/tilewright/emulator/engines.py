@@ -6,12 +6,12 @@ from functools import lru_cache
 
 from tilewright.emulator.llvm import LlvmWorkers
 from tilewright.emulator.llvm.supervisor import LlvmSupervisors
-from tilewright.emulator.memory import TileMemory
 from tilewright.emulator.reference.tile import ReferenceTile
 from tilewright.emulator.supervised import FullyCompiledTile
 
-MakeTile = Callable[[TileMemory, int], ReferenceTile]
-"""Gives the tile of a number, whose memory is in a `TileMemory`."""
+MakeTile = Callable[..., ReferenceTile]
+"""Gives the tile of a number, whose memory is in a `TileMemory`: `(memory, number, records=None)`;
+its registers are in its own `TileRecords`, unless given."""
 
 
 class Engine(Enum):
@@ -28,17 +28,19 @@ def tile_maker(engine: Engine) -> MakeTile:
     """What makes tiles that run on `engine`."""
     if engine is Engine.REFERENCE:
         return ReferenceTile
-    workers, supervisors = _shared_workers(), _shared_supervisors()
-    return lambda memory, tile: FullyCompiledTile(memory, tile, workers, supervisors)
+    workers, supervisors = shared_workers(), shared_supervisors()
+    return lambda memory, tile, records=None: FullyCompiledTile(
+        memory, tile, workers, supervisors, records
+    )
 
 
 @lru_cache(maxsize=1)
-def _shared_workers() -> LlvmWorkers:
+def shared_workers() -> LlvmWorkers:
     """Code is translated once for all tiles of this process."""
     return LlvmWorkers()
 
 
 @lru_cache(maxsize=1)
-def _shared_supervisors() -> LlvmSupervisors:
+def shared_supervisors() -> LlvmSupervisors:
     """The interpreter is made once for all tiles of this process."""
     return LlvmSupervisors()

@@ -94,6 +94,9 @@ class ExchangeFault(TilewrightError):
     `pc` is the address of the instruction, where one is known. `number` is what ETYPE shows and
     `receive_error` the code in CTXT_STS; both are 0 for what only the emulator notices. `others`
     are the further faults of the same phase.
+
+    The instruction is of tile `code_tile`, the partner if that has set the sources of both; `code`
+    tells it as text, with its symbol and source line, as far as they are known.
     """
 
     number: ClassVar[int] = 0
@@ -107,6 +110,8 @@ class ExchangeFault(TilewrightError):
         self.tile = tile
         self.event = event
         self.pc = pc
+        self.code_tile = tile
+        self.code = ""
         self.others: tuple[ExchangeFault, ...] = ()
         super().__init__(cause)
 
@@ -116,8 +121,9 @@ class ExchangeFault(TilewrightError):
             where += f", event {self.event}"
         if self.pc is not None:
             where += f", pc {self.pc:#x}"
+        of = f" of tile {self.code_tile}" if self.code and self.code_tile != self.tile else ""
         more = f" (and {len(self.others)} more faults in this phase)" if self.others else ""
-        return f"{where}: {self.name}: {self.cause}{more}"
+        return f"{where}: {self.name}: {self.cause}{self.code}{of}{more}"
 
 
 class MuxRangeFault(ExchangeFault):

@@ -1,18 +1,23 @@
 """A tile that runs compiled code throughout: workers as in `CompiledTile`, and the supervisor.
 
-The supervisor goes through a compiled interpreter loop up to the next instruction that concerns
-others (a barrier, the start of a worker), ends a row, or faults; the reference engine executes that
-one. Cycles and events are those of the reference engine. While somebody observes a tile, all of it
-is interpreted.
+The supervisor goes through a compiled interpreter loop, and workers take their turns, up to a
+barrier, the end of a row, an instruction that faults, or worker code that has not been translated
+yet; the reference engine executes the one, `CompiledTile` sees to the other. Cycles and events are
+those of the reference engine. While somebody observes a tile, all of it is interpreted.
 """
+
+import numpy as np
 
 from tilewright.emulator.compiled import CompiledTile
 from tilewright.emulator.llvm import LlvmWorkers
-from tilewright.emulator.llvm.supervisor import LlvmSupervisors, TileAddresses
-from tilewright.emulator.llvm.supervisor_events import AWAITS_ROW, NO_ROW, ROW_IS_OPEN
+from tilewright.emulator.llvm.supervisor import LlvmSupervisors
 from tilewright.emulator.memory import TileMemory
-from tilewright.emulator.reference.tile import Stopped
-from tilewright.target.timing import SLOTS
+from tilewright.emulator.records import Ending, TileRecords
+from tilewright.emulator.reference.tile import Stop, Stopped
+
+_LEFT, _LIMIT, _SYNC, _ROW_END = (
+    int(each) for each in (Ending.LEFT, Ending.LIMIT, Ending.SYNC, Ending.ROW_END)
+)
 
 
 class FullyCompiledTile(CompiledTile):
@@ -24,47 +29,31 @@ class FullyCompiledTile(CompiledTile):
         tile_number: int,
         engine: LlvmWorkers,
         supervisors: LlvmSupervisors,
+        records: TileRecords | None = None,
     ) -> None:
-        super().__init__(memory, tile_number, engine)
+        super().__init__(memory, tile_number, engine, records)
         self._supervisors = supervisors
-        self._addresses = TileAddresses.of(self.state, memory, tile_number)
-        self._limit = 0
-        self._left: int | None = None
-        """Where the supervisor was last left to the reference engine, which then takes one step."""
+        self._this = np.array([tile_number], np.uint32)
 
-    def run(self, limit: int) -> Stopped:
-        self._limit = limit
-        return super().run(limit)
-
-    def _next_issue(self) -> tuple[int | None, int | None]:
-        if self.observer is None:
-            self._advance_supervisor()
-        return super()._next_issue()
-
-    def _advance_supervisor(self) -> None:
-        """Let the supervisor run up to what is left to the reference engine, or a worker's turn."""
-        schedule = self._schedule
-        active = schedule.workers
-        if schedule.waits_for_workers or len(active) == SLOTS:
-            return
-        limit = min([self._limit, *active.values()])
-        if schedule.supervisor >= limit or self._supervisor.pc == self._left:
-            return
-        done = self._supervisors.run(
-            self._addresses,
-            schedule.supervisor,
-            limit,
-            schedule.ready,
-            self._row,
-            busy=sum(1 << worker for worker in active),
-        )
-        schedule.supervisor, schedule.ready = done.supervisor, done.ready
-        self._awaits_row, self._row_is_open = done.row == AWAITS_ROW, done.row == ROW_IS_OPEN
-        self.events += done.events
-        self._left = self._supervisor.pc if done.is_left else None
+    def _go_ahead(self, limit: int) -> Stopped | None:
+        """Run up to a stop, or to what is left to the reference engine."""
+        if self.observer is not None or self._is_left:
+            return None
+        translations = self._engine.translations
+        self._supervisors.run(self.records, self._memory, self._this, limit, translations)
+        ending = int(self.schedule["ending"])
+        if ending == _LIMIT:
+            return Stopped(Stop.LIMIT, limit)
+        if ending == _SYNC:
+            pc, zone = int(self.schedule["pc"]), int(self.schedule["zone"])
+            return Stopped(Stop.SYNC, self.cycle, pc=pc, zone=zone)
+        if ending == _ROW_END:
+            return Stopped(Stop.ROW_END, self.cycle, pc=self._supervisor.pc)
+        return None
 
     @property
-    def _row(self) -> int:
-        if self._row_is_open:
-            return ROW_IS_OPEN
-        return AWAITS_ROW if self._awaits_row else NO_ROW
+    def _is_left(self) -> bool:
+        """Whether the supervisor is where it was left to the reference engine, which then takes one
+        step."""
+        schedule = self.schedule
+        return bool(schedule["ending"] == _LEFT and schedule["pc"] == self._supervisor.pc)

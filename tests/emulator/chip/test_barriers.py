@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from tilewright.emulator.barriers import (
@@ -13,6 +14,7 @@ from tilewright.emulator.barriers import (
     describe_waiting,
 )
 from tilewright.emulator.chip import Chip, End, Outcome
+from tilewright.emulator.events import EventKind
 from tilewright.emulator.fabric import Record
 from tilewright.emulator.faults import InternalMuxFault, ReceiveCountFault
 from tilewright.emulator.images import TileImage
@@ -53,13 +55,6 @@ def csr(chip: Chip, tile: int, name: str) -> int:
 # -- who takes part -------------------------------------------------------------------------------
 
 
-def participations(count: int) -> Participations:
-    made = Participations()
-    if count:
-        made.add(count, 0)
-    return made
-
-
 @pytest.mark.parametrize(
     ("zones", "automatic", "expected"),
     [
@@ -79,16 +74,24 @@ def participations(count: int) -> Participations:
 def test_when_a_barrier_is_complete(
     zones: list[int | None], automatic: list[int], expected: int | None
 ) -> None:
-    waiting = [Waiting(tile, zone, 0, 0) for tile, zone in enumerate(zones) if zone is not None]
-    counts = {tile: participations(count) for tile, count in enumerate(automatic)}
-    assert complete_zone(3, waiting, counts) == expected
+    made = Participations()
+    for tile, count in enumerate(automatic):
+        if count:
+            made.add(tile, count, 0)
+    waiting = np.array([zone for zone in zones if zone is not None])
+    assert complete_zone(3, waiting, int(np.count_nonzero(made.left(3)))) == expected
 
 
 def test_participations_are_used_up_in_order() -> None:
     made = Participations()
-    made.add(2, 10)
-    made.add(1, 50)
-    assert [made.take(), made.take(), made.left, made.take(), made.left] == [10, 10, 1, 50, 0]
+    made.add([1, 2], [2, 1], [10, 20])
+    made.add(1, 1, 50)
+    taken = []
+    for left in (2, 1, 0):
+        tiles, cycles = made.take()
+        taken.append(dict(zip(tiles.tolist(), cycles.tolist(), strict=True)))
+        assert made.left(3).tolist() == [0, left, 0]
+    assert taken == [{1: 10, 2: 20}, {1: 10}, {1: 50}]
 
 
 # -- time -----------------------------------------------------------------------------------------
@@ -261,7 +264,7 @@ def test_the_host_gets_what_tiles_did_since_its_barrier(bench: "Bench") -> None:
     text = "sync 7\n send 3, 0x14000, 1\n delay 9"
     run(bench, text, "sync 7", chip=Chip(4, host=host))
     ((first, *others),) = host.records
-    assert [event.name for event in first.events] == ["send", "delay"]
+    assert first.events["kind"].tolist() == [EventKind.SEND, EventKind.DELAY]
     assert first.tile == 0
     assert len(others) == 3
 

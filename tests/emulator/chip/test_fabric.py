@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 
 from tilewright.emulator import faults
-from tilewright.emulator.chip import End
+from tilewright.emulator.chip import Chip, End
 from tilewright.emulator.fabric import ClashRule
+from tilewright.emulator.fabric.delivery import DELIVERY
 from tilewright.emulator.fabric.elements import check_elements
-from tilewright.emulator.fabric.rows import Row, Send
+from tilewright.emulator.fabric.findings import as_faults, no_findings
+from tilewright.emulator.fabric.rows import CONTROL, ROW, SEND, Rows, code_elements
+from tilewright.emulator.images import TileImage
 from tilewright.target.csr import CSRS
 from tilewright.target.routes import Direction, directions, early_members, times
 from tilewright.target.row_events import (
@@ -540,10 +543,13 @@ def test_the_element_of_the_row_cannot_be_written(bench: "Bench") -> None:
 @pytest.mark.parametrize(("pc", "clashes"), [(0x4FFBC, False), (0x4FFC0, True), (0x50000, True)])
 def test_what_is_fetched_ahead_counts_as_code(pc: int, clashes: bool) -> None:
     """The supervisor fetches up to 64 bytes past its instruction."""
-    found: list[faults.ExchangeFault] = []
-    row = Row(4, sends=[Send(4, 10, 1, 0x50000, 4, 1, pc)], code=[pc])
-    check_elements(row, [], ClashRule.CYCLE, found)
-    assert [type(fault) for fault in found] == [faults.SendConflictFault] * clashes
+    rows, bounds = np.zeros(1, ROW), np.zeros(2, np.int64)
+    rows["code"] = code_elements(pc)
+    sends = np.array([(0, 10, 1, 0x50000, 4, 1, pc)], SEND)
+    controls = np.empty(0, CONTROL)
+    made = Rows(rows, sends, np.array([0, 1]), *3 * (controls, bounds))
+    found = check_elements(made, np.empty(0, DELIVERY), bounds, ClashRule.CYCLE, no_findings())
+    assert [type(fault) for fault in as_faults(found)] == [faults.SendConflictFault] * clashes
 
 
 # -- rows that are wrong in themselves ------------------------------------------------------------
@@ -655,3 +661,38 @@ def test_no_exchange_after_a_row_has_ended(bench: "Bench") -> None:
 def test_delays_are_allowed_anywhere(bench: "Bench") -> None:
     run = bench.prepare({4: "delay 5"}, 8, before={4: "delay 9"}, after={4: "sync 2\n delay 9"})
     assert run.chip.run().end is End.STOPPED
+
+
+# -- where it says that it is ---------------------------------------------------------------------
+
+
+def test_a_fault_tells_instruction_symbol_and_line(bench: "Bench") -> None:
+    chip = Chip(4)
+    row = bench.code("delay 4\n sendpic 3, 2, 0\n br $m10", 0x4C800)
+    for tile in range(4):
+        image = bench.program("delay 9" if tile else None)
+        if tile == 1:
+            image = TileImage(
+                (*image.pieces, row),
+                image.entry,
+                {"_start": image.entry, "row": 0x4C800},
+                lambda address: f"row.S:{(address - 0x4C800) // 4 + 1}",
+            )
+        chip.load(tile, image)
+    with pytest.raises(faults.NoStreamFault) as raised:
+        chip.run()
+    assert str(raised.value).endswith(
+        "that no send has started, at 'sendpic 3, 2, 0', in row+0x4 (row.S:2)"
+    )
+
+
+def test_a_fault_tells_the_partners_instruction(bench: "Bench") -> None:
+    """It has set the sources of both, and the other's row is another."""
+    rows = {4: bench.row((9, "pair", 0), (12, "pair", N), length=99), 6: bench.row(length=99)}
+    with pytest.raises(faults.SilentBusFault) as raised:
+        bench.run({**rows, 0: f"send 5, {SOURCE // 4}, 4"}, 8)
+    found = [raised.value, *raised.value.others]
+    texts = {fault.tile: str(fault) for fault in found if isinstance(fault, faults.SilentBusFault)}
+    assert "at 'delayxpic 8, 1, 0'" in texts[4]
+    assert "of tile" not in texts[4].split("slots")[1]
+    assert "at 'delayxpic 8, 1, 0' of tile 4" in texts[6]

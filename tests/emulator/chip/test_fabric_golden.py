@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tilewright.emulator.fabric.rows import Record, Row, read_row
-from tilewright.emulator.faults import ExchangeFault, SilentBusFault
+from tilewright.emulator.fabric import Executed
+from tilewright.emulator.fabric.findings import as_faults, no_findings
+from tilewright.emulator.fabric.rows import Rows, read_rows
+from tilewright.emulator.faults import SilentBusFault
 from tilewright.emulator.memory import TileMemory
 from tilewright.emulator.reference.tile import ReferenceTile
 from tilewright.target.routes import directions, times
@@ -25,30 +27,30 @@ SOURCE, DESTINATION = 0x50000, 0x60000
 """What stands for the rows' placeholders, item 0 and a pointer."""
 
 
-def decode(bench: "Bench", words: str) -> Row:
-    """The row that a tile runs when it executes words."""
+def decode(bench: "Bench", words: str) -> Rows:
+    """The row that tile 0 runs when it executes words, as the only one."""
     memory = TileMemory(4)
     for piece in (bench.code(bench.words(words) + "\n trap 0", 0x4C800),):
         memory.write(0, *piece)
     tile = ReferenceTile(memory)
     tile.state["supervisor"]["pc"] = 0x4C800
     tile.run(1_000_000)
-    faults: list[ExchangeFault] = []
-    row = read_row(Record(0, 0, tile.events, np.zeros(12, np.uint32)), faults)
-    assert not faults
-    return row
+    bounds = np.array([0, len(tile.events)])
+    executed = Executed(np.zeros(1, np.int64), tile.events, bounds, np.zeros((1, 12), np.uint32))
+    rows, found = read_rows(executed, no_findings())
+    assert not as_faults(found)
+    return rows
 
 
-def steps(row: Row) -> str:
+def steps(rows: Rows) -> str:
     """What a row does, in order of events; addresses in items and pointers in words, as in rows."""
     found: list[tuple[int, str]] = []
-    for control in row.sources:
-        found.append((control.event, f"{'pair' if control.is_paired else 'mux'} {control.value}"))
-    found += [(control.event, f"pointer {control.value // 4:#x}") for control in row.pointers]
-    found += [(control.event, f"format {control.value}") for control in row.formats]
-    for send in row.sends:
-        from_item = f"{send.address // send.size:#x}"
-        found.append((send.event, f"send {send.items} from {from_item} dir {send.directions}"))
+    for event, value, _, is_paired in rows.sources.tolist():
+        found.append((event, f"{'pair' if is_paired else 'mux'} {value}"))
+    found += [(event, f"pointer {value // 4:#x}") for event, value, *_ in rows.pointers.tolist()]
+    found += [(event, f"format {value}") for event, value, *_ in rows.formats.tolist()]
+    for _, event, items, address, size, driven, _ in rows.sends.tolist():
+        found.append((event, f"send {items} from {address // size:#x} dir {driven}"))
     return ", ".join(f"{what} @{event}" for event, what in sorted(found))
 
 
@@ -184,7 +186,7 @@ DECODED = [
 def test_rows_decode_as_published(bench: "Bench", words: str, expected: str, length: int) -> None:
     row = decode(bench, words)
     assert steps(row) == expected
-    assert row.length == length
+    assert row.rows["length"].tolist() == [length]
 
 
 @dataclass(frozen=True)

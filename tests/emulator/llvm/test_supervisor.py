@@ -9,14 +9,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.emulator.conftest import machine_code
+from tilewright.emulator.events import EventKind
 from tilewright.emulator.inspection import Inspector
 from tilewright.emulator.llvm import LlvmWorkers, ObjectCache
-from tilewright.emulator.llvm.supervisor import LlvmSupervisors, TileAddresses
-from tilewright.emulator.llvm.supervisor_events import NO_ROW
+from tilewright.emulator.llvm.supervisor import LlvmSupervisors
 from tilewright.emulator.llvm.supervisor_loop import executed_forms
 from tilewright.emulator.memory import TileMemory
+from tilewright.emulator.records import Ending, TileRecords
 from tilewright.emulator.reference.tile import ReferenceTile, Stop, Stopped
-from tilewright.emulator.state import new_tile
 from tilewright.emulator.supervised import FullyCompiledTile
 from tilewright.isa import FORM_BY_NAME, FORMS, Form, Kind, Mode, encode
 from tilewright.target.csr import CSRS
@@ -86,7 +86,9 @@ class Pair:
             assert np.array_equal(one, other), f"{name}: {other} instead of {one}"
         assert self.compiled.cycle == self.reference.cycle
         assert np.array_equal(self.compiled.state["weights"], self.reference.state["weights"])
-        assert self.compiled.events == self.reference.events
+        assert np.array_equal(self.compiled.events, self.reference.events)
+        for name in ("row", "kinds", "busy", "last_exit"):
+            assert self.compiled.schedule[name] == self.reference.schedule[name], name
         one, other = (memory.bytes[0] for memory in self._memories)
         for start in (CODE, DATA, DATA_1):
             place = slice(start - MEMORY_BASE, start - MEMORY_BASE + 0x2000)
@@ -167,7 +169,7 @@ def test_six_workers_leave_it_no_slot(pair: Pair) -> None:
 def test_the_cycle_counter(pair: Pair) -> None:
     pair.program("nop\nnop\nget $m1, $SCOUNT_L\nget $m2, $SCOUNT_U\ntrap 0")
     for tile in pair.tiles:
-        tile._schedule.supervisor = (7 << 32) + 5
+        tile.schedule["supervisor"] = (7 << 32) + 5
     pair.run(limit=1 << 40)
     assert pair.m[1:3] == [7, 7]
 
@@ -219,7 +221,7 @@ delay 0
 def test_events(pair: Pair) -> None:
     pair.program(f"{ROW}\ntrap 0")
     pair.run()
-    assert [event.name for event in pair.compiled.events].count("send") == 6
+    assert pair.compiled.events["kind"].tolist().count(EventKind.SEND) == 6
 
 
 @pytest.mark.parametrize("control", [0, 5])
@@ -259,6 +261,86 @@ def test_barriers(pair: Pair) -> None:
     external = next(zone for name, zone in SYNC_ZONES.items() if name not in ("LOCAL", "ANS"))
     pair.program(f"sync {external}\nnop\n{ROW}\nsync {external}\nnop\ntrap 0")
     assert pair.run_on() == [Stop.SYNC, Stop.ROW_END, Stop.SYNC, Stop.FAULT]
+
+
+# -- workers --------------------------------------------------------------------------------------
+
+WORK = f"""
+ld32 $m1, $m13, $mzero, 0
+ld32 $m2, $m13, $mzero, 1
+add $m3, $m3, 5
+brnzdec $m1, {WORKER_CODE + 8:#x}
+st32 $m3, $m13, $mzero, 32
+exitnz $m2
+"""
+"""Goes round as often as its first word says, and exits with its second."""
+
+
+def _set_work(pair: Pair, rounds: Sequence[int], statuses: Sequence[int]) -> None:
+    """One vertex for each worker, in 8 bytes."""
+    pair.load(WORKER_CODE, machine_code(WORK, Mode.WORKER))
+    words = [word for each in zip(rounds, statuses, strict=True) for word in each]
+    pair.load(DATA, np.array(words, np.uint32).tobytes())
+    pair.set(m1=WORKER_CODE, m2=DATA, m3=DATA - MEMORY_BASE)
+
+
+@pytest.mark.parametrize("rounds", [[0] * 6, [5, 4, 3, 2, 1, 0], [0, 9, 1, 8, 2, 7], [150] * 6])
+@pytest.mark.parametrize("statuses", [[1] * 6, [1, 1, 0, 1, 1, 1]])
+def test_all_workers(pair: Pair, rounds: list[int], statuses: list[int]) -> None:
+    """What the supervisor does while they run, and how they end, also when it is their second time.
+
+    It issues in slots of workers that have ended, and waits for the last one.
+    """
+    _set_work(pair, rounds, statuses)
+    text = "add $m4, $m4, 1\nadd $m5, $m4, 1\nget $m6, $SCOUNT_L\n"
+    again = f"runall $m1, $m2, 2\n{text}sync 2\nget $m7, $SSR\n{text}"
+    pair.program(f"{again}{again}trap 0")
+    assert pair.run_on() == [Stop.FAULT]
+    assert pair.m[4] == 4
+    assert np.array_equal(pair.compiled.state["workers"], pair.reference.state["workers"])
+
+
+def test_single_workers_while_the_supervisor_goes_on(pair: Pair) -> None:
+    """It lets the lowest idle one start; a row of exchange code goes on beside them."""
+    _set_work(pair, [40, 3, 0, 17, 5, 1], [1, 0, 1, 1, 0, 1])
+    starts = "\n".join(f"run $m1, $m3, {2 * n}\nadd $m4, $m4, 1\ndelay {n}" for n in range(6))
+    pair.program(f"{starts}\nsync 2\nrun $m1, $m3, 0\nsync 2\nget $m5, $SSR\ntrap 0")
+    assert pair.run_on() == [Stop.FAULT]
+    assert np.array_equal(pair.compiled.state["workers"], pair.reference.state["workers"])
+
+
+def test_a_worker_that_faults_in_the_end(pair: Pair) -> None:
+    _set_work(pair, [4, 4, 4, 4, 4, 4], [1] * 6)
+    fault = "ld32 $m1, $m15, $m15, 1"
+    pair.load(WORKER_CODE + 8, machine_code(f"add $m3, $m3, 1\nnop\n{fault}", Mode.WORKER))
+    pair.program("runall $m1, $m2, 2\nadd $m4, $m4, 1\nsync 2\ntrap 0")
+    stopped = pair.run()
+    assert (stopped.reason, stopped.context) == (Stop.FAULT, 1)
+
+
+def test_more_workers_than_there_are(pair: Pair) -> None:
+    _set_work(pair, [40] * 6, [1] * 6)
+    pair.program("runall $m1, $m2, 2\nadd $m4, $m4, 1\nrunall $m1, $m2, 2\ntrap 0")
+    assert pair.run().fault is not None
+
+
+def test_worker_code_that_changes_between_runs(pair: Pair) -> None:
+    """The words at the address of a translation are looked at each time."""
+    _set_work(pair, [1] * 6, [1] * 6)
+    add = int.from_bytes(machine_code("add $m3, $m3, 7", Mode.WORKER), "little")
+    again = "runall $m1, $m2, 2\nsync 2\n"
+    pair.set(m5=add)
+    pair.program(f"{again}st32 $m5, $m1, $mzero, 2\n{again}trap 0")
+    pair.run_on()
+    assert int(pair.compiled.state["workers"]["m"][0][3]) == 2 * 5 + 2 * 7
+    assert np.array_equal(pair.compiled.state["workers"], pair.reference.state["workers"])
+
+
+def test_no_barrier_with_others_while_workers_are_active(pair: Pair) -> None:
+    pair.load(WORKER_CODE, machine_code(f"nop\nnop\n{EXIT}", Mode.WORKER))
+    pair.set(m1=WORKER_CODE)
+    pair.program("run $m1, $m3, 0\nsync 3\ntrap 0")
+    assert "while workers are active" in str(pair.run().fault)
 
 
 # -- code -----------------------------------------------------------------------------------------
@@ -301,45 +383,68 @@ def test_code_that_writes_code(pair: Pair) -> None:
 # -- what is executed in compiled code ------------------------------------------------------------
 
 
+JUMPS = ("br", "run", "runall")
+
+
+def _run(
+    supervisors: LlvmSupervisors, records: TileRecords, memory: TileMemory, start: int, limit: int
+) -> Ending:
+    records.schedules[0]["supervisor"] = start
+    supervisors.run(records, memory, np.zeros(1, np.uint32), limit)
+    return Ending(int(records.schedules[0]["ending"]))
+
+
 @pytest.mark.parametrize("form", executed_forms(), ids=lambda form: form.name)
 def test_forms_are_executed(supervisors: LlvmSupervisors, form: Form) -> None:
     """All but those that concern others, as long as they do not fault."""
-    memory, state = TileMemory(1), new_tile()
+    memory, records = TileMemory(1), TileRecords(1)
+    state = records.states[0]
     csr = CSRS["CCCSLOAD"].index
     is_access = form.mnemonic.startswith(("ld", "st"))
     values = []
     for place, operand in enumerate(form.operands):
         value = {Kind.CSR: 2 if is_access else csr, Kind.TARGET: CODE}.get(operand.kind, 0)
         if operand.is_register:
-            value = 1 if is_access and place == 1 else 2 if form.mnemonic == "br" else 3
+            value = 1 if is_access and place == 1 else 2 if form.mnemonic in JUMPS else 3
         values.append(value)
     memory.write(0, CODE, machine_code("nop", Mode.SUPERVISOR) * 4)
     memory.write(0, CODE, encode(form, values).to_bytes(4, "little"))
     state["supervisor"]["pc"] = CODE
     state["supervisor"]["m"][1:3] = DATA, CODE
     state["supervisor"]["csr"][csr] = DATA_1
-    done = supervisors.run(TileAddresses.of(state, memory, 0), 0, 1, {}, NO_ROW)
-    assert (done.instructions, done.is_left) == (1, False)
+    expected = Ending.SYNC if form.mnemonic == "sync" else Ending.LIMIT
+    assert _run(supervisors, records, memory, 0, 1) is expected
+    assert records.schedules[0]["instructions"] == 1
 
 
 def test_the_cycle_counter_is_read(supervisors: LlvmSupervisors) -> None:
-    memory, state = TileMemory(1), new_tile()
+    memory, records = TileMemory(1), TileRecords(1)
+    state = records.states[0]
     code = machine_code("get $m1, $SCOUNT_L\nget $m2, $SCOUNT_U\nnop", Mode.SUPERVISOR)
     memory.write(0, CODE, code)
     state["supervisor"]["pc"] = CODE
-    done = supervisors.run(TileAddresses.of(state, memory, 0), 5, 7, {}, NO_ROW)
-    assert (done.instructions, done.is_left, int(state["supervisor"]["m"][1])) == (2, False, 5)
+    assert _run(supervisors, records, memory, 5, 7) is Ending.LIMIT
+    assert records.schedules[0]["instructions"] == 2
+    assert int(state["supervisor"]["m"][1]) == 5
 
 
 @pytest.mark.parametrize(
-    ("text", "is_left"), [("nop", False), ("sync 2", True), ("trap 0", True), ("br $mzero", True)]
+    ("text", "ending"),
+    [
+        ("nop", Ending.LIMIT),
+        ("sync 2", Ending.LIMIT),
+        ("sync 3", Ending.SYNC),
+        ("sync 8", Ending.LEFT),
+        ("trap 0", Ending.LEFT),
+        ("br $mzero", Ending.LEFT),
+    ],
 )
-def test_it_says_why_it_ended(supervisors: LlvmSupervisors, text: str, is_left: bool) -> None:
-    memory, state = TileMemory(1), new_tile()
+def test_it_says_why_it_ended(supervisors: LlvmSupervisors, text: str, ending: Ending) -> None:
+    memory, records = TileMemory(1), TileRecords(1)
+    state = records.states[0]
     memory.write(0, CODE, machine_code(f"nop\n{text}\nnop", Mode.SUPERVISOR))
     state["supervisor"]["pc"] = CODE
-    done = supervisors.run(TileAddresses.of(state, memory, 0), 0, 2, {}, NO_ROW)
-    assert done.is_left == is_left
+    assert _run(supervisors, records, memory, 0, 2) is ending
 
 
 def test_an_observer_sees_every_issue(pair: Pair) -> None:

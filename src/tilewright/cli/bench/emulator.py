@@ -27,12 +27,14 @@ from tilewright.target.flags import amp_flag
 from tilewright.target.geometry import EXECUTABLE_END, MEMORY_BASE, REGION1_BASE, TILES
 
 _CODE = MEMORY_BASE + 0x4000
+_WORKER_CODE = _CODE + 0x100
 _DATA = REGION1_BASE
 _SEED = 0
 _ROUNDS, _REPEATS = 50, 4000
 _PHASES = 4
 _SUPERVISOR_BODY, _SUPERVISOR_ROUNDS = 10, 1_000_000
 _SCALING_TILES = 16
+_CALLS, _CALLING_TILES = 1000, 64
 _MACS = 64
 """Multiply-adds of one AMP instruction with sixteen channels of four halves."""
 
@@ -78,6 +80,7 @@ def emulator_figures() -> list[Figure]:
         Figure("emulator.amp16_macs_to_numpy", amp * _MACS / _numpy_macs_per_second(), "ratio"),
         Figure("emulator.bundles_per_second", _geometric_mean(speeds), "bundles/s"),
         Figure("emulator.supervisor_per_second", _supervisor_per_second(), "instructions/s"),
+        Figure("emulator.worker_calls_per_second", _worker_calls_per_second(), "1/s"),
         Figure("emulator.two_threads_to_one", _thread_scaling(), "ratio"),
         Figure("emulator.cold_start", best_seconds(_start(lambda: ObjectCache(None))), "s"),
         Figure("emulator.warm_start", warm, "s"),
@@ -124,6 +127,33 @@ def _supervisor_per_second() -> float:
 
     run()
     return (_SUPERVISOR_BODY + 1) * (_SUPERVISOR_ROUNDS + 1) / best_seconds(run)
+
+
+def _worker_calls_per_second() -> float:
+    """Starts of all workers of a tile, and waits for them."""
+    source = f"""
+        setzi $m0, {_WORKER_CODE}
+        setzi $m1, {_DATA}
+        setzi $m2, {_CALLS - 1}
+        runall $m0, $m1, 0
+        sync 2
+        brnzdec $m2, {_CODE + 12:#x}
+        trap 0
+    """
+    programs = ((_CODE, source, Mode.SUPERVISOR), (_WORKER_CODE, "exitz $mzero", Mode.WORKER))
+    pieces = [
+        Piece(address, bytes(assemble(text, mode=mode).sections[0].data))
+        for address, text, mode in programs
+    ]
+    image = TileImage(tuple(pieces), _CODE)
+
+    def run() -> None:
+        chip = Chip(_CALLING_TILES, threads=1)
+        for tile in range(_CALLING_TILES):
+            chip.load(tile, image)
+        assert chip.run().end is End.STOPPED
+
+    return _CALLS * _CALLING_TILES / best_seconds(run)
 
 
 def _thread_scaling() -> float:

@@ -1,140 +1,140 @@
 """One exchange between tiles: from the rows that they ran to the words in their memories."""
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewright.emulator.fabric.arrivals import arrivals
-from tilewright.emulator.fabric.delivery import Delivered, deliver
-from tilewright.emulator.fabric.elements import ClashRule, check_elements
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright.compiled import compiled
+from tilewright.emulator.events import exchange_csr
+from tilewright.emulator.fabric.arrivals import arrivals, first_ending_after
+from tilewright.emulator.fabric.delivery import deliver
+from tilewright.emulator.fabric.elements import check_elements
+from tilewright.emulator.fabric.findings import (
+    UNKNOWN,
+    Finding,
+    Findings,
+    as_faults,
+    no_findings,
+    note,
+)
+from tilewright.emulator.fabric.inputs import ClashRule, Executed
 from tilewright.emulator.fabric.listening import listening
 from tilewright.emulator.fabric.movement import move
-from tilewright.emulator.fabric.rows import PAIR_SIZE, Record, Row, Send, exchange_csr, read_row
-from tilewright.emulator.faults import (
-    ConnectedAtStartFault,
-    ExchangeFault,
-    LentLaneFault,
-    RowOriginFault,
-    ShortRowFault,
-)
+from tilewright.emulator.fabric.rows import NO_ROW, PAIR_SIZE, Array, Bounds, read_rows
+from tilewright.emulator.faults import ExchangeFault
 from tilewright.emulator.memory import TileMemory
-from tilewright.target.row_events import sender_row_end
+from tilewright.target.row_events import FIRST_EVENT, SENDER_LEAST_EVENTS
 from tilewright.target.topology import NEUTRAL_MUX, PARTNER_BIT
+
+_MUX, _FORMAT = exchange_csr("INCOMING_MUX"), exchange_csr("INCOMING_FORMAT")
 
 
 @dataclass(frozen=True, slots=True)
 class AfterPhase:
-    """What a phase leaves in a tile's registers; `words` is how many words have arrived."""
+    """What a phase leaves in the registers of tiles; `words` is how many words have arrived."""
 
-    tile: int
-    pointer: int
-    cursor: int
-    words: int
+    pointers: NDArray[np.int64]
+    cursors: NDArray[np.int64]
+    words: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseResult:
-    """What became of a phase. With faults, memory holds what the chip would have written."""
+    """What became of a phase; `after` is None if no tile did more than pass time.
 
-    tiles: tuple[AfterPhase, ...]
+    With faults, memory holds what the chip would have written.
+    """
+
+    after: AfterPhase | None
     faults: tuple[ExchangeFault, ...]
 
 
 def run_phase(
-    records: Sequence[Record], memory: TileMemory, rule: ClashRule = ClashRule.CYCLE
+    executed: Executed, memory: TileMemory, rule: ClashRule = ClashRule.CYCLE
 ) -> PhaseResult:
-    """Move the words of a phase. `records` holds one for each tile that took part in its barrier.
+    """Move the words of a phase in which all tiles of a chip take part.
 
     Faults are in order of their causes: what is wrong in one row precedes what follows from it.
     """
-    faults: list[ExchangeFault] = []
-    rows = {record.tile: read_row(record, faults) for record in records}
-    if not any(row.is_active for row in rows.values()):
-        return PhaseResult((), tuple(faults))
-    _check_start(records, faults)
-    _add_partners(rows)
-    _check_origins(rows, faults)
-    _check_senders(rows, faults)
-    arrived = arrivals(rows, listening(rows, faults), faults)
-    delivered = {tile: deliver(row, arrived.get(tile, []), faults) for tile, row in rows.items()}
-    deliveries = {tile: each.deliveries for tile, each in delivered.items()}
-    for tile, row in rows.items():
-        check_elements(row, deliveries[tile], rule, faults)
-    move(memory, _sends(rows.values()), deliveries, faults)
-    after = tuple(_after(row, delivered[tile]) for tile, row in rows.items())
-    return PhaseResult(after, tuple(faults))
+    rows, found = read_rows(executed, no_findings())
+    if not rows.rows["is_active"].any():
+        return PhaseResult(None, as_faults(found))
+    found = _check_start(executed.registers, found)
+    found = _check_origins(rows.rows, rows.sends, found)
+    found = _check_senders(rows.rows, rows.sends, rows.send_bounds, found)
+    intervals, found = listening(rows, found)
+    arrived, arrival_bounds, found = arrivals(rows, intervals, found)
+    delivered, found = deliver(rows, arrived, arrival_bounds, found)
+    deliveries, bounds = delivered.deliveries, delivered.bounds
+    found = check_elements(rows, deliveries, bounds, rule, found)
+    found = move(memory, rows.sends, rows.send_bounds, deliveries, bounds, found)
+    after = AfterPhase(delivered.pointers, rows.rows["cursor"], delivered.words)
+    return PhaseResult(after, as_faults(found))
 
 
-def _sends(rows: Iterable[Row]) -> list[Send]:
-    return [send for row in rows for send in row.sends]
-
-
-def _after(row: Row, delivered: Delivered) -> AfterPhase:
-    words = sum(each.items * each.size // 4 for each in delivered.deliveries)
-    return AfterPhase(row.tile, delivered.pointer, row.cursor, words)
-
-
-def _check_start(records: Iterable[Record], faults: list[ExchangeFault]) -> None:
+@compiled
+def _check_start(registers: Array, found: Findings) -> Findings:
     """Every tile must be connected to nothing, and take 32-bit items, when a phase starts."""
-    for record in records:
-        mux = int(record.registers[exchange_csr("INCOMING_MUX")])
-        chosen = int(record.registers[exchange_csr("INCOMING_FORMAT")])
+    for tile in range(len(registers)):
+        mux, chosen = np.int64(registers[tile, _MUX]), np.int64(registers[tile, _FORMAT])
         if mux != NEUTRAL_MUX:
-            cause = f"INCOMING_MUX is {mux:#x} at the barrier; set it to {NEUTRAL_MUX:#x} before"
-            faults.append(ConnectedAtStartFault(cause, tile=record.tile))
+            found = note(found, Finding.MUX_AT_START, tile, UNKNOWN, UNKNOWN, mux)
         if chosen:
-            cause = f"INCOMING_FORMAT is {chosen} at the barrier; set it to 0 before"
-            faults.append(ConnectedAtStartFault(cause, tile=record.tile))
+            found = note(found, Finding.FORMAT_AT_START, tile, UNKNOWN, UNKNOWN, chosen)
+    return found
 
 
-def _add_partners(rows: dict[int, Row]) -> None:
-    """An empty row for each tile whose partner sets the sources of both."""
-    for tile, row in list(rows.items()):
-        if any(control.is_paired for control in row.sources):
-            rows.setdefault(tile ^ PARTNER_BIT, Row(tile ^ PARTNER_BIT))
-
-
-def _check_origins(rows: Mapping[int, Row], faults: list[ExchangeFault]) -> None:
+@compiled
+def _check_origins(rows: Array, sends: Array, found: Findings) -> Findings:
     """All rows must start at one distance from the barrier, or their events do not fit together."""
-    started = [row for row in rows.values() if row.distance is not None]
-    lenders = {
-        send.tile ^ PARTNER_BIT for row in started for send in row.sends if send.size == PAIR_SIZE
-    }
-    timed = [row for row in started if row.is_active or row.tile in lenders]
-    if not timed:
-        return
-    first = timed[0]
-    for row in timed:
-        if row.distance != first.distance:
-            cause = (
-                f"the row starts {row.distance} cycles after the barrier, that of tile "
-                f"{first.tile} {first.distance}; call all rows, or none, in the same way"
+    lends = np.zeros(len(rows), np.bool_)
+    for number in range(len(sends)):
+        if sends[number].size == PAIR_SIZE:
+            lends[sends[number].tile ^ PARTNER_BIT] = True
+    first = -1
+    for tile in range(len(rows)):
+        row = rows[tile]
+        if row.distance == NO_ROW or not (row.is_active or lends[tile]):
+            continue
+        if first < 0:
+            first = tile
+        expected = rows[first].distance
+        if row.distance != expected:
+            found = note(
+                found,
+                Finding.ROW_ORIGIN,
+                tile,
+                FIRST_EVENT,
+                UNKNOWN,
+                row.distance,
+                first,
+                expected,
             )
-            faults.append(RowOriginFault(cause, tile=row.tile, event=1))
+    return found
 
 
-def _check_senders(rows: Mapping[int, Row], faults: list[ExchangeFault]) -> None:
+@compiled
+def _check_senders(rows: Array, sends: Array, send_bounds: Bounds, found: Findings) -> Findings:
     """Rows last as long as their sends ask for, and partners lend their lanes to 64-bit items."""
-    for row in rows.values():
-        for send in row.sends:
-            needed = sender_row_end(send.event, send.items)
-            if row.length < needed:
-                cause = f"a row that sends lasts {row.length} events, but needs {needed}"
-                faults.append(ShortRowFault(cause, tile=row.tile, event=row.length, pc=send.pc))
-            if send.size == PAIR_SIZE:
-                _check_lender(rows.get(row.tile ^ PARTNER_BIT), send, needed, faults)
-
-
-def _check_lender(
-    partner: Row | None, send: Send, needed: int, faults: list[ExchangeFault]
-) -> None:
-    length = partner.length if partner else 0
-    if length < needed:
-        cause = (
-            f"lends its lane to tile {send.tile}, but its row lasts {length} events "
-            f"instead of {needed}"
-        )
-        faults.append(LentLaneFault(cause, tile=send.tile ^ PARTNER_BIT, event=length))
-    for other in partner.sends if partner else []:
-        if other.event < send.end and other.end > send.event:
-            cause = f"sends while it lends its lane to 64-bit items of tile {send.tile}"
-            faults.append(LentLaneFault(cause, tile=other.tile, event=other.event, pc=other.pc))
+    for number in range(len(sends)):
+        send = sends[number]
+        tile = send.tile
+        length = rows[tile].length
+        end = send.event + send.items
+        needed = max(end - 1, SENDER_LEAST_EVENTS)
+        if length < needed:
+            found = note(found, Finding.SHORT_SENDER, tile, length, send.pc, length, needed)
+        if send.size != PAIR_SIZE:
+            continue
+        partner = tile ^ PARTNER_BIT
+        lasts = rows[partner].length
+        if lasts < needed:
+            found = note(found, Finding.SHORT_LENDER, partner, lasts, UNKNOWN, tile, lasts, needed)
+        place, stop = send_bounds[partner], send_bounds[partner + 1]
+        place = first_ending_after(sends, place, stop, send.event)
+        while place < stop and sends[place].event < end:
+            other = sends[place]
+            found = note(found, Finding.SENDING_LENDER, partner, other.event, other.pc, tile)
+            place += 1
+    return found

@@ -16,7 +16,7 @@ _SPEED_LEVEL = 2
 RunFunction = Any
 """A ctypes function, called without the interpreter's lock: see `frame`."""
 
-_SIGNATURE = ctypes.CFUNCTYPE(
+_WORKER_SIGNATURE = ctypes.CFUNCTYPE(
     ctypes.c_uint32,
     ctypes.c_void_p,
     ctypes.c_void_p,
@@ -33,6 +33,7 @@ class Loaded:
     """A function in memory, and what keeps it there."""
 
     run: RunFunction
+    address: int
     engine: Any
 
 
@@ -62,15 +63,15 @@ class Compiler:
             self._optimise(parsed)
             return str(self._machine.emit_assembly(parsed))
 
-    def load(self, content: bytes) -> Loaded:
-        """The function of an object file."""
+    def load(self, content: bytes, signature: Any = _WORKER_SIGNATURE) -> Loaded:
+        """The function of an object file; `signature` is its type for ctypes."""
         with self._lock:
             empty = llvm.parse_assembly(f'target triple = "{self._machine.triple}"')
             engine = llvm.create_mcjit_compiler(empty, _machine_of(self._machine))
             engine.add_object_file(llvm.ObjectFileRef.from_data(content))
             engine.finalize_object()
             address = engine.get_function_address(ENTRY_NAME)
-        return Loaded(_SIGNATURE(address), engine)
+        return Loaded(signature(address), int(address), engine)
 
     def _optimise(self, parsed: Any) -> None:
         options = llvm.create_pipeline_tuning_options(speed_level=_SPEED_LEVEL)

@@ -2,65 +2,72 @@
 
 The function is
 
-    run(tile, memory, ready, busy, supervisor, limit, exchanged)
+    supervise(tile, memory, schedule, limit)
 
-with addresses of a tile's record, of its memory, of the cycles from which on registers can be read
-(`READY_M`, `READY_CSR`), and of a record `EXCHANGED`; `busy` has bit n set if slot n is a worker's,
-`supervisor` is the cycle in which the supervisor may issue next. It executes what would issue
-before cycle `limit`, with the cycles of the reference engine, and stops before the first
-instruction that is left to Python.
+with addresses of a tile's record, memory and schedule. It executes what the supervisor would issue
+before cycle `limit`, with the cycles of the reference engine, up to a barrier, the start of workers
+or the end of a row, and stops before the first instruction that is left to Python. The schedule
+tells which it was (`Ending`).
 """
 
-from collections.abc import Sequence
-from enum import IntEnum
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
 
+from tilewright.emulator.events import (
+    EVENT,
+    EVENT_ARGUMENTS,
+    EVENTS_PER_INSTRUCTION,
+    EXCHANGE_CSRS,
+    NONE,
+    ROW_KINDS,
+    EventKind,
+)
 from tilewright.emulator.llvm.access import offset_in_memory
-from tilewright.emulator.llvm.frame import ENTRY_NAME
 from tilewright.emulator.llvm.lanes import BIT, BYTE, LONG, POINTER, WORD, Emitted
 from tilewright.emulator.llvm.lanes import same_type_intrinsic as intrinsic
-from tilewright.emulator.llvm.layout import WEIGHTS_OFFSET
-from tilewright.emulator.llvm.supervisor_events import (
-    AWAITS_ROW,
-    EVENT,
-    EVENT_CAPACITY,
-    EVENT_NAMES,
-    EVENTS_PER_INSTRUCTION,
-    EXCHANGED,
-    NONE,
-    RESULTS,
-    ROW_IS_OPEN,
+from tilewright.emulator.llvm.layout import (
+    OFFSETS,
+    WEIGHTS_OFFSET,
+    WORKER_SIZE,
+    WORKERS_OFFSET,
 )
 from tilewright.emulator.llvm.supervisor_machine import (
     Issue,
+    Launch,
     LeftToPython,
     RuntimeOperand,
     SupervisorMachine,
     as_word,
+    is_executable,
     operand_value,
 )
 from tilewright.emulator.memory import UNWRITTEN_WORD
+from tilewright.emulator.records import SCHEDULE, Ending, RowState
 from tilewright.emulator.reference.registers import WRITABLE_BITS
 from tilewright.emulator.state import M_REGISTERS, SUPERVISOR, TILE
-from tilewright.isa import FORMS, Form, Kind, Mode
+from tilewright.emulator.supervisor_time import (
+    Done,
+    Resource,
+    cost,
+    ends_row,
+    read_by,
+    written_by,
+)
+from tilewright.isa import FORMS, Form, Mode
 from tilewright.isa.meaning import MEANINGS
 from tilewright.target import timing
 from tilewright.target.csr import CSRS, Space
-from tilewright.target.geometry import EXECUTABLE_END, MEMORY_BASE
+from tilewright.target.flags import SYNC_ZONES
 
-_PARAMETERS = [POINTER, POINTER, POINTER, WORD, LONG, LONG, POINTER]
+_PARAMETERS = [POINTER, POINTER, POINTER, LONG]
 _M_NUMBERS, _CSR_NUMBERS = 16, 256
 _DISCARDED = _M_NUMBERS
 """Where writes of registers go that are read-only."""
-READY_M, READY_CSR, READY_SIZE = 0, _M_NUMBERS, _M_NUMBERS + _CSR_NUMBERS
-"""Places of registers and CSRs in the array of cycles from which on they can be read."""
 
-_BASES = (CSRS["INCOMING_BASE"].index, CSRS["OUTGOING_BASE"].index)
-_FIRST_EXCHANGE, _LAST_EXCHANGE = CSRS["INCOMING_MUX"].index, CSRS["EXCHANGE_ADJ"].index
 _COUNTER_LOW, _COUNTER_HIGH = CSRS["SCOUNT_L"].index, CSRS["SCOUNT_U"].index
-_WEIGHT_ADDRESS = CSRS["CCCSLOAD"].index
 _NOT_STORAGE = ("PC", "TILE_ID", "SCOUNT_L", "SCOUNT_U", "SSR", "CR")
 _STORAGE = {
     csr.index: csr.name
@@ -68,18 +75,25 @@ _STORAGE = {
     if csr.space in (Space.COMMON, Space.SUPERVISOR) and csr.name not in _NOT_STORAGE
 }
 """Supervisor CSRs that are plain storage, by index."""
+_LOCAL = SYNC_ZONES["LOCAL"]
+_VARIABLES = (
+    ("supervisor", LONG),
+    ("row", WORD),
+    ("busy", WORD),
+    ("count", LONG),
+    ("kinds", WORD),
+    ("instructions", LONG),
+)
+"""Fields of a schedule that are kept in registers while the loop runs."""
+_WORKER_BASE = CSRS["WORKER0_BASE"].index
+_INITIAL_CONTROLS = {
+    "float_control": CSRS["FP_ICTL"].index,
+    "number_format": CSRS["FP_INFMT"].index,
+    "number_scale": CSRS["FP_ISCL"].index,
+}
+"""Fields of a worker's record → CSRs of the supervisor that they start as."""
 _OPCODE_SHIFT = 24
 _LIKELY = [1 << 20, 1]
-
-
-class Reason(IntEnum):
-    """Why the loop ended."""
-
-    STOP = 0
-    """The next instruction is left to Python."""
-    LIMIT = 1
-    FULL = 2
-    """There is no more room for events."""
 
 
 def _offset(kind: Any, name: str) -> int:
@@ -92,45 +106,48 @@ _M_OFFSET, _CSR_OFFSET, _PC_OFFSET = (
 )
 
 
-def build_loop() -> ir.Module:
-    """The module that holds the function."""
-    module = ir.Module(name="supervisor")
-    _Loop(module).emit()
-    return module
+def emit_loop(module: ir.Module) -> ir.Function:
+    """Add the function to a module."""
+    return _Loop(module).emit()
 
 
 class _Loop:
-    """The function under construction."""
+    """The function for one tile, under construction."""
 
     def __init__(self, module: ir.Module) -> None:
-        self._function = ir.Function(module, ir.FunctionType(WORD, _PARAMETERS), name=ENTRY_NAME)
+        kind = ir.FunctionType(ir.VoidType(), _PARAMETERS)
+        self._function = ir.Function(module, kind, name="supervise")
+        self._function.linkage = "internal"
         self._function.attributes.add("nounwind")
-        arguments = self._function.args
-        self._tile, self._memory, self._ready, self._busy, start, self._limit, out = arguments
-        for pointer in (self._tile, self._memory, self._ready, out):
+        self._tile, self._memory, self._schedule, self._limit = self._function.args
+        for pointer in (self._tile, self._memory, self._schedule):
             pointer.add_attribute("noalias")
-        self._exchanged = out
         self._masks = _csr_masks(module)
         entry = ir.IRBuilder(self._function.append_basic_block("entry"))
         self._entry = entry
         self._head = self._function.append_basic_block("head")
-        self._stop = self._function.append_basic_block("stop")
-        self._beyond = self._function.append_basic_block("beyond")
-        self._full = self._function.append_basic_block("full")
+        self._exits = {ending: self._function.append_basic_block(ending.name) for ending in Ending}
+        self._stop = self._exits[Ending.LEFT]
         self._leave = self._function.append_basic_block("leave")
         self._m = entry.alloca(WORD, WORD(_M_NUMBERS + 1))
         self._pc = self._variable(WORD, entry.load(self._field(entry, _PC_OFFSET), typ=WORD))
         cycle_place = self._field(entry, _offset(TILE, "cycle"))
         self._cycle = self._variable(LONG, entry.load(cycle_place, typ=LONG))
-        self._supervisor = self._variable(LONG, start)
-        row = entry.load(self._result(entry, "row"), typ=LONG)
-        self._row = self._variable(LONG, row)
-        self._count = self._variable(LONG, LONG(0))
-        self._instructions = self._variable(LONG, LONG(0))
-        self._reason = self._variable(LONG, LONG(Reason.STOP))
+        self._variables = {
+            name: self._variable(kind, entry.load(self._scheduled(entry, name), typ=kind))
+            for name, kind in _VARIABLES
+        }
+        self._ready = self._scheduled(entry, "ready")
+        # No worker comes to its end while the loop runs.
+        self._room, self._last_exit = (
+            entry.load(self._scheduled(entry, name), typ=LONG) for name in ("room", "last_exit")
+        )
+        self._log = entry.load(self._scheduled(entry, "log"), typ=POINTER)
+        self._at = self._variable(WORD, WORD(0))
+        self._ending = self._variable(WORD, WORD(Ending.LEFT))
         self._word: Emitted = None
 
-    def emit(self) -> None:
+    def emit(self) -> ir.Function:
         for number in range(_M_NUMBERS):
             word = WORD(0)
             if number < M_REGISTERS:
@@ -140,15 +157,12 @@ class _Loop:
         self._entry.branch(self._head)
         self._emit_exits()
         self._emit_decoder()
+        return self._function
 
     def _emit_exits(self) -> None:
-        for block, reason in (
-            (self._stop, Reason.STOP),
-            (self._beyond, Reason.LIMIT),
-            (self._full, Reason.FULL),
-        ):
+        for ending, block in self._exits.items():
             builder = ir.IRBuilder(block)
-            builder.store(LONG(reason), self._reason)
+            builder.store(WORD(ending), self._ending)
             builder.branch(self._leave)
         builder = ir.IRBuilder(self._leave)
         for number in range(M_REGISTERS):
@@ -157,21 +171,20 @@ class _Loop:
         builder.store(builder.load(self._pc, typ=WORD), self._field(builder, _PC_OFFSET))
         cycle = builder.load(self._cycle, typ=LONG)
         builder.store(cycle, self._field(builder, _offset(TILE, "cycle")))
-        for name, variable in (
-            ("supervisor", self._supervisor),
-            ("row", self._row),
-            ("count", self._count),
-            ("instructions", self._instructions),
-            ("reason", self._reason),
-        ):
-            builder.store(builder.load(variable, typ=LONG), self._result(builder, name))
-        builder.ret(WORD(0))
+        for name, kind in _VARIABLES:
+            word = builder.load(self._variables[name], typ=kind)
+            builder.store(word, self._scheduled(builder, name))
+        ending = builder.load(self._ending, typ=WORD)
+        builder.store(ending, self._scheduled(builder, "ending"))
+        builder.store(builder.load(self._at, typ=WORD), self._scheduled(builder, "pc"))
+        builder.ret_void()
 
     # -- fetch and decode ---------------------------------------------------------------------
 
     def _emit_decoder(self) -> None:
         builder = ir.IRBuilder(self._head)
         pc = builder.load(self._pc, typ=WORD)
+        builder.store(pc, self._at)
         self._require(builder, is_executable(builder, pc))
         offset = builder.zext(offset_in_memory(builder, pc), LONG)
         place = builder.gep(self._memory, [offset], source_etype=BYTE)
@@ -218,16 +231,16 @@ class _Loop:
             RuntimeOperand(operand, operand_value(builder, operand, self._word))
             for operand in form.operands
         ]
-        if ends_row(form):
-            row = builder.load(self._row, typ=LONG)
-            self._require(builder, builder.icmp_unsigned("!=", row, LONG(ROW_IS_OPEN)))
         cycle = self._issue_cycle(builder, form, operands)
+        if ends_row(form):
+            self._end_row(builder, cycle)
         following = builder.add(pc, WORD(4 * form.words))
         issue = Issue(
             self._memory,
             pc,
             cycle,
             following,
+            builder.load(self._variables["busy"], typ=WORD),
             self._stop,
             self._read_register,
             self._read_csr,
@@ -245,6 +258,18 @@ class _Loop:
             self._commit(machine, form, operands)
         return block
 
+    def _end_row(self, builder: ir.IRBuilder, cycle: Emitted) -> None:
+        """End the loop before an instruction in `cycle` that cannot belong to the open row."""
+        row = builder.load(self._variables["row"], typ=WORD)
+        is_open = builder.icmp_unsigned("==", row, WORD(RowState.OPEN))
+        ends, onward = (self._function.append_basic_block() for _ in range(2))
+        builder.cbranch(is_open, ends, onward)
+        builder.position_at_end(ends)
+        builder.store(WORD(RowState.NONE), self._variables["row"])
+        builder.store(cycle, self._cycle)
+        builder.branch(self._exits[Ending.ROW_END])
+        builder.position_at_end(onward)
+
     def _require_second_word(self, builder: ir.IRBuilder, pc: Emitted) -> None:
         self._require(builder, is_executable(builder, builder.add(pc, WORD(4))))
         odd = builder.and_(pc, WORD(7))
@@ -254,25 +279,26 @@ class _Loop:
         self, builder: ir.IRBuilder, form: Form, operands: Sequence[RuntimeOperand]
     ) -> Emitted:
         """When the instruction issues; the loop ends if that is not before the limit."""
-        cycle = builder.load(self._supervisor, typ=LONG)
-        for place in self._resources(builder, form, operands, reads=True):
+        cycle = builder.load(self._variables["supervisor"], typ=LONG)
+        for place in self._places(builder, read_by(form), operands):
             cycle = intrinsic(builder, "umax", cycle, builder.load(place, typ=LONG))
         cycle = self._free_slot(builder, cycle)
         is_before = builder.icmp_unsigned("<", cycle, self._limit)
-        self._require(builder, is_before, otherwise=self._beyond)
+        self._require(builder, is_before, otherwise=self._exits[Ending.LIMIT])
         return cycle
 
     def _free_slot(self, builder: ir.IRBuilder, cycle: Emitted) -> Emitted:
         """The first cycle from `cycle` on whose slot is no worker's; there must be one."""
         before = builder.block
         search, done = (self._function.append_basic_block() for _ in range(2))
-        is_alone = builder.icmp_unsigned("==", self._busy, WORD(0))
+        busy = builder.load(self._variables["busy"], typ=WORD)
+        is_alone = builder.icmp_unsigned("==", busy, WORD(0))
         builder.cbranch(is_alone, done, search).set_weights(_LIKELY)
         builder.position_at_end(search)
         tried = builder.phi(LONG)
         tried.add_incoming(cycle, before)
         slot = builder.trunc(builder.urem(tried, LONG(timing.SLOTS)), WORD)
-        is_busy = builder.trunc(builder.lshr(self._busy, slot), BIT)
+        is_busy = builder.trunc(builder.lshr(busy, slot), BIT)
         tried.add_incoming(builder.add(tried, LONG(1)), search)
         builder.cbranch(is_busy, search, done)
         builder.position_at_end(done)
@@ -281,20 +307,19 @@ class _Loop:
         found.add_incoming(tried, search)
         return found
 
-    def _resources(
-        self, builder: ir.IRBuilder, form: Form, operands: Sequence[RuntimeOperand], reads: bool
+    def _places(
+        self,
+        builder: ir.IRBuilder,
+        resources: Iterable[Resource],
+        operands: Sequence[RuntimeOperand],
     ) -> list[Emitted]:
-        """Places of the cycles from which on what the form reads or writes can be read."""
+        """Places of the cycles from which on resources can be read."""
         found = []
-        for each in operands:
-            described = each.operand
-            if described.is_register and (described.reads if reads else described.writes):
-                found.append(_item(builder, self._ready, LONG, each.value))
-            elif described.kind is Kind.CSR and form.mnemonic == ("get" if reads else "put"):
-                index = builder.add(each.value, WORD(READY_CSR))
-                found.append(_item(builder, self._ready, LONG, index))
-        if reads and form.mnemonic in ("ld64putcs", "ld128putcs"):
-            found.append(_item(builder, self._ready, LONG, WORD(READY_CSR + _WEIGHT_ADDRESS)))
+        for first, operand in resources:
+            index = WORD(first)
+            if operand is not None:
+                index = builder.add(operands[operand].value, index)
+            found.append(_item(builder, self._ready, LONG, index))
         return found
 
     # -- registers ----------------------------------------------------------------------------
@@ -348,70 +373,120 @@ class _Loop:
         for address, value in effects.stores:
             builder.store(value, machine.place(address), align=value.type.width // 8)
         ready = builder.add(issue.cycle, LONG(timing.SUPERVISOR_LATENCY.value))
-        for place in self._resources(builder, form, operands, reads=False):
+        for place in self._places(builder, written_by(form), operands):
             builder.store(ready, place)
-        cost = WORD(timing.SUPERVISOR_ISSUE.value)
-        target = issue.following
+        taken, put, target = None, None, issue.following
         if effects.jump is not None:
             taken = effects.jump.condition
-            cost = builder.select(taken, WORD(timing.TAKEN_BRANCH.value), cost)
             target = builder.select(taken, effects.jump.target, target)
         if is_put:
-            ((index, word),) = effects.csrs
-            cost = self._record_put(builder, issue, index, word, cost)
-        for name, arguments in effects.events:
+            ((put, word),) = effects.csrs
+            self._record_put(builder, issue, put, word)
+        for launch in effects.launches:
+            self._launch(builder, issue, launch)
+        event, words = None, [None]
+        for event, arguments in effects.events:
             words = [WORD(NONE) if each is None else as_word(each) for each in arguments]
-            self._record(builder, issue, name, words)
-            if name in ("delay", "send"):
-                cost = words[0]
-        if effects.events:
-            row = builder.load(self._row, typ=LONG)
-            opens = builder.icmp_unsigned("==", row, LONG(AWAITS_ROW))
-            builder.store(builder.select(opens, LONG(ROW_IS_OPEN), row), self._row)
+            self._record(builder, issue, event, words)
+        done = Done(taken, put, bool(effects.launches), event, words[0])
+        lasts = cost(done, WORD, partial(_is_equal, builder), builder.select)
+        if any(event.bit & ROW_KINDS for event, _ in effects.events):
+            self._open_row(builder)
         builder.store(issue.cycle, self._cycle)
-        builder.store(builder.add(issue.cycle, builder.zext(cost, LONG)), self._supervisor)
+        after = builder.add(issue.cycle, builder.zext(lasts, LONG))
+        builder.store(after, self._variables["supervisor"])
         builder.store(target, self._pc)
-        done = builder.load(self._instructions, typ=LONG)
-        builder.store(builder.add(done, LONG(1)), self._instructions)
-        builder.branch(self._head)
+        self._add(builder, "instructions", LONG(1))
+        if event is EventKind.SYNC:
+            self._wait(builder, issue, words[0], after)
+        builder.branch(self._exits[Ending.LAUNCHED] if effects.launches else self._head)
+
+    def _launch(self, builder: ir.IRBuilder, issue: Issue, launch: Launch) -> None:
+        """As the reference's `_start_worker`, and when the worker is due first."""
+        worker = launch.worker
+        offset = builder.add(builder.mul(worker, WORD(WORKER_SIZE)), WORD(WORKERS_OFFSET))
+        record = builder.gep(self._tile, [offset], source_etype=BYTE)
+        base = self._csr(builder, builder.add(WORD(_WORKER_BASE), worker))
+        values = {
+            "pc": launch.entry,
+            "vertex_base": launch.vertex_base,
+            "worker_base": builder.load(base, typ=WORD),
+            "float_status": WORD(0),
+            "is_active": WORD(1),
+        }
+        for name, index in _INITIAL_CONTROLS.items():
+            values[name] = builder.load(self._csr(builder, WORD(index)), typ=WORD)
+        for name, value in values.items():
+            builder.store(value, builder.gep(record, [WORD(OFFSETS[name])], source_etype=BYTE))
+        earliest = builder.add(issue.cycle, LONG(timing.WORKER_LAUNCH.value))
+        slots = LONG(timing.SLOTS)
+        number = builder.zext(worker, LONG)
+        turn = builder.sub(builder.add(number, slots), builder.urem(earliest, slots))
+        due = builder.add(earliest, builder.urem(turn, slots))
+        builder.store(due, _item(builder, self._scheduled(builder, "due"), LONG, worker))
+        busy = builder.load(self._variables["busy"], typ=WORD)
+        busy = builder.or_(busy, builder.shl(WORD(1), worker))
+        builder.store(busy, self._variables["busy"])
+
+    def _open_row(self, builder: ir.IRBuilder) -> None:
+        row = builder.load(self._variables["row"], typ=WORD)
+        opens = builder.icmp_unsigned("==", row, WORD(RowState.AWAITED))
+        row = builder.select(opens, WORD(RowState.OPEN), row)
+        builder.store(row, self._variables["row"])
+
+    def _wait(self, builder: ir.IRBuilder, issue: Issue, zone: Emitted, after: Emitted) -> None:
+        """End the loop at a barrier; go on after a local one if no worker is active."""
+        local, others, alone, waits = (self._function.append_basic_block() for _ in range(4))
+        builder.cbranch(builder.icmp_unsigned("==", zone, WORD(_LOCAL)), local, others)
+        builder.position_at_end(others)
+        builder.store(zone, self._scheduled(builder, "zone"))
+        builder.branch(self._exits[Ending.SYNC])
+        builder.position_at_end(local)
+        builder.cbranch(builder.icmp_unsigned("==", issue.busy, WORD(0)), alone, waits)
+        builder.position_at_end(waits)
+        builder.store(WORD(1), self._scheduled(builder, "awaits_workers"))
+        builder.store(issue.cycle, self._scheduled(builder, "synced_at"))
+        builder.branch(self._exits[Ending.LAUNCHED])
+        builder.position_at_end(alone)
+        is_free = builder.add(self._last_exit, LONG(timing.WORKER_EXIT.value))
+        later = intrinsic(builder, "smax", after, is_free)
+        builder.store(later, self._variables["supervisor"])
 
     def _record_put(
-        self, builder: ir.IRBuilder, issue: Issue, index: Emitted, word: Emitted, cost: Emitted
-    ) -> Emitted:
-        """The event of a write of the exchange's registers; returns what the write costs."""
-        place = builder.sub(index, WORD(_FIRST_EXCHANGE))
-        count = WORD(_LAST_EXCHANGE - _FIRST_EXCHANGE + 1)
+        self, builder: ir.IRBuilder, issue: Issue, index: Emitted, word: Emitted
+    ) -> None:
+        """The event of a write of the exchange's registers."""
+        place = builder.sub(index, WORD(EXCHANGE_CSRS.start))
+        count = WORD(len(EXCHANGE_CSRS))
         with builder.if_then(builder.icmp_unsigned("<", place, count)):
-            self._record(builder, issue, "put", [index, word])
-        for base in _BASES:
-            is_base = builder.icmp_unsigned("==", index, WORD(base))
-            cost = builder.select(is_base, WORD(timing.BASE_WRITE.value), cost)
-        return cost
+            self._record(builder, issue, EventKind.PUT, [index, word])
 
     def _require_room(self, builder: ir.IRBuilder) -> None:
-        most = LONG(EVENT_CAPACITY - EVENTS_PER_INSTRUCTION)
-        count = builder.load(self._count, typ=LONG)
-        has_room = builder.icmp_unsigned("<=", count, most)
-        self._require(builder, has_room, otherwise=self._full)
+        count = builder.load(self._variables["count"], typ=LONG)
+        needed = builder.add(count, LONG(EVENTS_PER_INSTRUCTION))
+        has_room = builder.icmp_unsigned("<=", needed, self._room)
+        self._require(builder, has_room, otherwise=self._exits[Ending.FULL])
 
     def _record(
-        self, builder: ir.IRBuilder, issue: Issue, name: str, words: Sequence[Emitted]
+        self, builder: ir.IRBuilder, issue: Issue, kind: EventKind, words: Sequence[Emitted]
     ) -> None:
-        count = builder.load(self._count, typ=LONG)
-        within = builder.mul(count, LONG(EVENT.itemsize))
-        offset = builder.add(within, LONG(_offset(EXCHANGED, "events")))
-        event = builder.gep(self._exchanged, [offset], source_etype=BYTE)
+        count = builder.load(self._variables["count"], typ=LONG)
+        offset = builder.mul(count, LONG(EVENT.itemsize))
+        event = builder.gep(self._log, [offset], source_etype=BYTE)
 
         def place(field: str, index: int = 0) -> Emitted:
             within = WORD(_offset(EVENT, field) + 4 * index)
             return builder.gep(event, [within], source_etype=BYTE)
 
         builder.store(issue.cycle, place("cycle"))
-        builder.store(WORD(EVENT_NAMES.index(name)), place("kind"))
+        builder.store(WORD(kind), place("kind"))
         builder.store(issue.pc, place("pc"))
-        for index, word in enumerate(words):
+        unused = [WORD(0)] * (EVENT_ARGUMENTS - len(words))
+        for index, word in enumerate([*words, *unused]):
             builder.store(word, place("arguments", index))
-        builder.store(builder.add(count, LONG(1)), self._count)
+        self._add(builder, "count", LONG(1))
+        kinds = builder.load(self._variables["kinds"], typ=WORD)
+        builder.store(builder.or_(kinds, WORD(kind.bit)), self._variables["kinds"])
 
     # -- inside -------------------------------------------------------------------------------
 
@@ -432,25 +507,17 @@ class _Loop:
     def _field(self, builder: ir.IRBuilder, offset: int) -> Emitted:
         return builder.gep(self._tile, [WORD(offset)], source_etype=BYTE)
 
-    def _result(self, builder: ir.IRBuilder, name: str) -> Emitted:
-        offset = _offset(EXCHANGED, "results") + 8 * RESULTS.index(name)
-        return builder.gep(self._exchanged, [WORD(offset)], source_etype=BYTE)
+    def _scheduled(self, builder: ir.IRBuilder, name: str) -> Emitted:
+        """The place of a field of the tile's schedule."""
+        return builder.gep(self._schedule, [WORD(_offset(SCHEDULE, name))], source_etype=BYTE)
+
+    def _add(self, builder: ir.IRBuilder, name: str, number: Emitted) -> None:
+        before = builder.load(self._variables[name], typ=LONG)
+        builder.store(builder.add(before, number), self._variables[name])
 
 
-def is_executable(builder: ir.IRBuilder, address: Emitted) -> Emitted:
-    """As the reference's `check_code_address`: rotated, one comparison sees to it all."""
-    offset = builder.sub(address, WORD(MEMORY_BASE))
-    words = intrinsic(builder, "fshr", offset, offset, WORD(2))
-    return builder.icmp_unsigned("<", words, WORD((EXECUTABLE_END - MEMORY_BASE) >> 2))
-
-
-def ends_row(form: Form) -> bool:
-    """Whether the form cannot belong to a row, as in the reference."""
-    return form.mnemonic == "get" or form.mnemonic.startswith(("ld", "st"))
-
-
-LEFT_TO_PYTHON = ("trap", "run", "runall", "sync", "sans")
-"""What concerns workers or other tiles."""
+LEFT_TO_PYTHON = ("trap",)
+"""What always faults."""
 
 
 def executed_forms() -> list[Form]:
@@ -481,6 +548,10 @@ def _csr_masks(module: ir.Module) -> Emitted:
     table.linkage = "internal"
     table.initializer = ir.Constant(kind, masks)
     return table
+
+
+def _is_equal(builder: ir.IRBuilder, value: Emitted, number: int) -> Emitted:
+    return builder.icmp_unsigned("==", value, WORD(number))
 
 
 def _item(builder: ir.IRBuilder, array: Emitted, kind: Any, index: Emitted) -> Emitted:

@@ -11,13 +11,28 @@ from typing import Any
 
 from llvmlite import ir
 
+from tilewright.emulator.events import EventKind
 from tilewright.emulator.llvm.access import is_accessible, offset_in_memory
 from tilewright.emulator.llvm.effects import Jump
 from tilewright.emulator.llvm.integers import IntegerOperations
-from tilewright.emulator.llvm.lanes import BIT, BYTE, LONG, WORD, Emitted
+from tilewright.emulator.llvm.lanes import (
+    BIT,
+    BYTE,
+    LONG,
+    WORD,
+    Emitted,
+    intrinsic,
+    same_type_intrinsic,
+)
+from tilewright.emulator.reference.machine import ANS_LIMIT
 from tilewright.emulator.state import WEIGHTS
 from tilewright.isa import Field, Kind, Operand
+from tilewright.target.csr import CSRS
+from tilewright.target.flags import SYNC_ZONES
+from tilewright.target.geometry import EXECUTABLE_END, MEMORY_BASE, WORKERS
 
+_ANS_COUNT = CSRS["ANS_DCOUNT"].index
+_ZONE_BITS = sum(1 << zone for zone in SYNC_ZONES.values())
 _LIKELY = [1 << 20, 1]
 
 
@@ -51,6 +66,13 @@ def _extracted(builder: ir.IRBuilder, place: Field, word: Emitted) -> Emitted:
     return value
 
 
+def is_executable(builder: ir.IRBuilder, address: Emitted) -> Emitted:
+    """As the reference's `check_code_address`: rotated, one comparison sees to it all."""
+    offset = builder.sub(address, WORD(MEMORY_BASE))
+    words = same_type_intrinsic(builder, "fshr", offset, offset, WORD(2))
+    return builder.icmp_unsigned("<", words, WORD((EXECUTABLE_END - MEMORY_BASE) >> 2))
+
+
 class Number:
     """An immediate, or what was computed from one: an int for meanings, emitted arithmetic here.
 
@@ -72,6 +94,9 @@ class Number:
 
     def __and__(self, other: int) -> "Number":
         return self._of(self._machine.builder.and_, other)
+
+    def __rmul__(self, other: int) -> "Number":
+        return self._of(self._machine.builder.mul, other)
 
     def __mod__(self, other: int) -> "Number":
         return self._of(self._machine.builder.urem, other)
@@ -106,7 +131,17 @@ class SupervisorEffects:
     csrs: list[tuple[Emitted, Emitted]] = field(default_factory=list)
     weights: list[tuple[Emitted, Emitted]] = field(default_factory=list)
     jump: Jump | None = None
-    events: list[tuple[str, tuple["int | Number | None", ...]]] = field(default_factory=list)
+    launches: list["Launch"] = field(default_factory=list)
+    events: list[tuple[EventKind, tuple["int | Number | None", ...]]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A worker to start."""
+
+    worker: Emitted
+    entry: Emitted
+    vertex_base: Emitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +152,7 @@ class Issue:
     pc: Emitted
     cycle: Emitted
     following: Emitted
+    busy: Emitted
     stop: Any
     read_register: Callable[[ir.IRBuilder, Emitted], Emitted]
     read_csr: Callable[["SupervisorMachine", Emitted], Emitted]
@@ -230,8 +266,53 @@ class SupervisorMachine(IntegerOperations):
 
     # -- synchronisation and exchange ---------------------------------------------------------
 
+    def launch(self, entry: Emitted, vertex_base: Emitted) -> None:
+        busy = self.issue.busy
+        self.check(self.builder.icmp_unsigned("!=", busy, WORD((1 << WORKERS) - 1)))
+        idle = self.builder.not_(busy)
+        lowest = intrinsic(self.builder, "llvm.cttz.i32", WORD, [idle, BIT(1)])
+        self._launch(lowest, entry, vertex_base)
+
+    def launch_all(self, entry: Emitted, vertex_base: Emitted, stride: Number) -> None:
+        self.check(self.builder.icmp_unsigned("==", self.issue.busy, WORD(0)))
+        for worker in range(WORKERS):
+            self._launch(WORD(worker), entry, vertex_base)
+            vertex_base = self.builder.add(vertex_base, stride.value)
+
+    def _launch(self, worker: Emitted, entry: Emitted, vertex_base: Emitted) -> None:
+        low_bits = self.builder.and_(vertex_base, WORD(3))
+        self.check(self.builder.icmp_unsigned("==", low_bits, WORD(0)))
+        self.check(is_executable(self.builder, entry))
+        self.effects.launches.append(Launch(worker, entry, vertex_base))
+
+    def sync(self, zone: Number) -> None:
+        """While workers are active, all but the local barrier is left to Python."""
+        builder = self.builder
+        self.check(builder.icmp_unsigned("<", zone.value, WORD(32)))
+        is_known = builder.trunc(builder.lshr(WORD(_ZONE_BITS), self._low_bits(zone)), BIT)
+        self.check(is_known)
+        has_none = builder.icmp_unsigned("==", self.read_csr(_ANS_COUNT), WORD(0))
+        is_ans = builder.icmp_unsigned("==", zone.value, WORD(SYNC_ZONES["ANS"]))
+        self.check(self.builder.or_(has_none, is_ans))
+        is_alone = self.builder.icmp_unsigned("==", self.issue.busy, WORD(0))
+        is_local = self.builder.icmp_unsigned("==", zone.value, WORD(SYNC_ZONES["LOCAL"]))
+        self.check(self.builder.or_(is_alone, is_local))
+        self.effects.events.append((EventKind.SYNC, (zone,)))
+
+    def sans(self, count: Number) -> None:
+        builder = self.builder
+        before = self.read_csr(_ANS_COUNT)
+        participations = builder.add(before, (count + 1).value)
+        for number in (before, participations):
+            self.check(builder.icmp_unsigned("<", number, WORD(ANS_LIMIT)))
+        self.effects.csrs.append((WORD(_ANS_COUNT), participations))
+        self.effects.events.append((EventKind.SANS, (count,)))
+
+    def _low_bits(self, zone: Number) -> Emitted:
+        return self.builder.and_(zone.value, WORD(31))
+
     def delay(self, events: Number) -> None:
-        self.effects.events.append(("delay", (events,)))
+        self.effects.events.append((EventKind.DELAY, (events,)))
 
     def send(
         self,
@@ -240,10 +321,10 @@ class SupervisorMachine(IntegerOperations):
         control: Number | None,
         advance: "int | Number" = 0,
     ) -> None:
-        self.effects.events.append(("send", (items, address, control, advance)))
+        self.effects.events.append((EventKind.SEND, (items, address, control, advance)))
 
     def receive_pointer(self, selector: Number, value: Number, at_last: bool) -> None:
-        self.effects.events.append(("pointer", (selector, value, at_last)))
+        self.effects.events.append((EventKind.POINTER, (selector, value, at_last)))
 
     def receive_source(self, selector: Number, value: Number, at_last: bool) -> None:
-        self.effects.events.append(("source", (selector, value, at_last)))
+        self.effects.events.append((EventKind.SOURCE, (selector, value, at_last)))

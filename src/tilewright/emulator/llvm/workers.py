@@ -21,6 +21,7 @@ from tilewright.emulator.llvm.host import Host, this_host
 from tilewright.emulator.llvm.layout import WEIGHTS_OFFSET
 from tilewright.emulator.llvm.support import SUPPORT
 from tilewright.emulator.llvm.translate import translate
+from tilewright.emulator.llvm.translations import CONTROLS, Known, Translations
 from tilewright.emulator.memory import TileMemory
 from tilewright.emulator.reference.engine import Context, Issued
 from tilewright.emulator.reference.fetch import check_code_address
@@ -29,7 +30,6 @@ from tilewright.target import timing
 from tilewright.target.geometry import MEMORY_BASE, MEMORY_END
 
 UNLIMITED = (1 << 64) - 1
-_CONTROL_FIELDS = ("float_control", "number_format", "number_scale")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,11 @@ class LlvmWorkers:
         self._cache = default_cache() if cache is None else cache
         self._lock = threading.Lock()
         self._code: dict[tuple[int, ...], tuple[_Code, ...]] = {}
+        self.translations = Translations.of([])
+        """What is translated so far; another object with each that is added."""
+        self._known: list[Known] = []
+        self._earlier: list[Translations] = []
+        """Kept, since code in other threads may be reading them."""
 
     def run_worker(
         self,
@@ -109,7 +114,7 @@ class LlvmWorkers:
         except TileFault as fault:
             record["exception"] = fault.number
             return WorkerResult(run.steps, fault=type(fault))
-        code = self._find((pc, *(int(record[name]) for name in _CONTROL_FIELDS)), run.words)
+        code = self._find((pc, *(int(record[name]) for name in CONTROLS)), run.words)
         reason = code.loaded.run(
             run.state_address,
             run.memory_address,
@@ -142,7 +147,22 @@ class LlvmWorkers:
             if code is None:
                 code = self._load(self._compiled(key[0], FloatControl.of(*key[1:]), words))
                 self._code[key] = (*self._code.get(key, ()), code)
+                self._make_known(key, code)
             return code
+
+    def _make_known(self, key: tuple[int, ...], code: _Code) -> None:
+        known = Known(
+            pc=key[0],
+            controls=key[1:],
+            function=code.loaded.address,
+            support=code.support_address,
+            places=int(code.places.ctypes.data),
+            words=int(code.words.ctypes.data),
+            size=len(code.words),
+        )
+        self._known.append(known)
+        self._earlier.append(self.translations)
+        self.translations = Translations.of(self._known)
 
     def _compiled(self, pc: int, control: FloatControl, words: NDArray[np.uint32]) -> CompiledCode:
         key = cache_key(pc, control, self._host)

@@ -29,7 +29,7 @@ _STATUS = CSRS["SSR"].index
 _RUNALL_ERROR = 1 << 3
 """RAERR of SSR: `runall` met an active worker."""
 _ANS_COUNT = CSRS["ANS_DCOUNT"].index
-_ANS_LIMIT = 1 << 19
+ANS_LIMIT = 1 << 19
 """ANS_DCOUNT has 19 bits."""
 _ONE_TILE_ZONES = tuple(SYNC_ZONES[name] for name in ("RECEIVE", "ANS", "LOCAL"))
 
@@ -210,10 +210,10 @@ class ReferenceMachine(IntegerOperations):
 
     def sans(self, count: int) -> None:
         participations = self._participations() + count + 1
-        if participations >= _ANS_LIMIT:
+        if participations >= ANS_LIMIT:
             raise ExchangeConfigurationFault(
                 f"sans {count} makes {participations} automatic participations; "
-                f"{_ANS_LIMIT - 1} is the most"
+                f"{ANS_LIMIT - 1} is the most"
             )
         self._effects.csrs.append((False, _ANS_COUNT, participations))
         self._effects.events.append(("sans", (count,)))

@@ -5,24 +5,31 @@ worker issues once in its slot; the supervisor issues in the first free slot in 
 are ready. The figures are those of `tilewright.target.timing`.
 """
 
-from collections.abc import Mapping
-from copy import deepcopy
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
 import numpy as np
 
+from tilewright.emulator import supervisor_time
+from tilewright.emulator.events import EXCHANGE_CSRS, ROW_KINDS, EventArray, EventKind
+from tilewright.emulator.events import NONE as NO_ARGUMENT
 from tilewright.emulator.faults import OperandFault, TileFault
 from tilewright.emulator.memory import TileMemory
+from tilewright.emulator.records import (
+    SCHEDULE,
+    RowState,
+    TileRecords,
+)
 from tilewright.emulator.reference.effects import Launch
 from tilewright.emulator.reference.engine import Context, Issued
 from tilewright.emulator.reference.fetch import Decoded, check_code_address
 from tilewright.emulator.reference.observing import Issue, Observer
 from tilewright.emulator.reference.registers import SupervisorRegisters, WorkerRegisters
 from tilewright.emulator.snapshots import SnapshotError
-from tilewright.emulator.state import TILE, new_tile
-from tilewright.isa import Kind
+from tilewright.emulator.state import TILE
+from tilewright.emulator.supervisor_time import Done, Resource
 from tilewright.target import timing
 from tilewright.target.csr import CSRS
 from tilewright.target.flags import SYNC_ZONES
@@ -31,15 +38,10 @@ from tilewright.target.timing import SLOTS
 
 _LOCAL = SYNC_ZONES["LOCAL"]
 _STATUS = CSRS["SSR"].index
-_WEIGHT_ADDRESS = ("csr", CSRS["CCCSLOAD"].index)
-_BASES = (CSRS["INCOMING_BASE"].index, CSRS["OUTGOING_BASE"].index)
-_EXCHANGE_CSRS = range(CSRS["INCOMING_MUX"].index, CSRS["EXCHANGE_ADJ"].index + 1)
-_ROW_EVENTS = ("delay", "send", "pointer", "source")
-_ROW_ENDERS = ("get", "trap", "run", "runall", "sync", "sans")
-"""These, loads and stores may depend on what a row has brought, so they come after it."""
-
-Resource = tuple[str, int]
-"""What a supervisor instruction may wait for: ("m", register) or ("csr", index)."""
+_NO_ROW, _AWAITED, _OPEN = (
+    int(state) for state in (RowState.NONE, RowState.AWAITED, RowState.OPEN)
+)
+_ALL_BUSY = (1 << SLOTS) - 1
 
 
 class Stop(Enum):
@@ -75,60 +77,44 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
-class TimedEvent:
-    """A synchronisation or exchange event that the supervisor executed at `cycle`.
-
-    Names and arguments are those of the abstract machine; `pointer` and `source` precede the
-    `delay` or `send` of their instruction. `put` (index, word) is a write of a control register of
-    the exchange. `pc` is the address of the instruction.
-    """
-
-    cycle: int
-    name: str
-    arguments: tuple[Any, ...]
-    pc: int = 0
-
-
-@dataclass(slots=True)
-class _Schedule:
-    """When each context may issue next."""
-
-    supervisor: int = 0
-    workers: dict[int, int] = field(default_factory=dict)
-    ready: dict[Resource, int] = field(default_factory=dict)
-    waits_for_workers: bool = False
-    synced_at: int = 0
-    last_exit: int = -SLOTS
-    held: Issue | None = None
-    """Where an observer stopped the tile; it will go past without asking again."""
-
-
-@dataclass(frozen=True, slots=True)
 class TileSnapshot:
     """A tile at a point between two issues, without its memory.
 
-    `ahead` tells how workers will end that compiled code has run ahead of time.
+    `state` and `schedule` are bytes of the tile's records.
     """
 
     state: bytes
-    events: tuple[TimedEvent, ...]
-    schedule: _Schedule
-    awaits_row: bool
-    row_is_open: bool
-    ahead: Mapping[int, Any] = field(default_factory=dict)
+    schedule: bytes
+    events: EventArray
+    held: Issue | None
+
+    @property
+    def ahead(self) -> list[int]:
+        """Workers whose ends compiled code knows already."""
+        ahead = np.frombuffer(self.schedule, SCHEDULE)[0]["ahead"]
+        return [worker for worker, end in enumerate(ahead.tolist()) if end]
 
 
 class ReferenceTile:
     """A tile with its memory; `state` is laid out as `tilewright.emulator.state.TILE`.
 
-    `observer` watches all issues, if there is one.
+    Its records are those of its number in `records`. `observer` watches all issues, if there is
+    one.
     """
 
-    def __init__(self, memory: TileMemory, tile_number: int = 0) -> None:
-        self.state = new_tile()
-        self.events: list[TimedEvent] = []
+    _runs_ahead = False
+    """Whether it can go on with workers that have been run ahead."""
+
+    def __init__(
+        self, memory: TileMemory, tile_number: int = 0, records: TileRecords | None = None
+    ) -> None:
+        self.records = records or TileRecords(len(memory.bytes))
+        self.state = self.records.states[tile_number]
+        self.schedule = self.records.schedules[tile_number]
         self.observer: Observer | None = None
+        self._ready = self.schedule["ready"]
         self._memory = memory
+        self._number = tile_number
         self._supervisor = Context(
             SupervisorRegisters(self.state, tile_number), self.state, memory, tile_number
         )
@@ -136,26 +122,33 @@ class ReferenceTile:
             Context(WorkerRegisters(self.state, number), self.state, memory, tile_number)
             for number in range(WORKERS)
         ]
-        self._schedule = _Schedule()
-        self._awaits_row = False
-        self._row_is_open = False
+        self._held: Issue | None = None
+        """Where an observer stopped the tile; it will go past without asking again."""
 
     @property
     def cycle(self) -> int:
         """Cycles since the start."""
         return int(self.state["cycle"])
 
+    @property
+    def events(self) -> EventArray:
+        """What the supervisor has logged, as a view of `tilewright.emulator.events.EVENT`."""
+        return self.records.log(self._number)
+
     def run(self, limit: int) -> Stopped:
         """Run until the supervisor reaches a barrier or has run the row of exchange code after
         one, a context faults, the observer stops it, or cycle `limit`."""
         while True:
+            stopped = self._go_ahead(limit)
+            if stopped is not None:
+                return stopped
             cycle, worker = self._next_issue()
             if cycle is None or cycle >= limit:
                 return Stopped(Stop.LIMIT, limit)
             self.state["cycle"] = cycle
             context = self._supervisor if worker is None else self._workers[worker]
             if worker is None and self._row_is_open and self._ends_row():
-                self._row_is_open = False
+                self.schedule["row"] = _NO_ROW
                 return Stopped(Stop.ROW_END, cycle, pc=context.pc)
             pc = context.pc
             number = 0 if worker is None else worker + 1
@@ -187,17 +180,15 @@ class ReferenceTile:
 
         The first row of exchange code from there on ends the next run.
         """
-        self._schedule.supervisor = cycle
-        self._awaits_row, self._row_is_open = True, False
+        self.records.resume(self._number, cycle)
 
     def save(self) -> TileSnapshot:
         """Everything but memory and the observer."""
         return TileSnapshot(
             self.state.tobytes(),
-            tuple(self.events),
-            deepcopy(self._schedule),
-            self._awaits_row,
-            self._row_is_open,
+            self.schedule.tobytes(),
+            self.events.copy(),
+            self._held,
         )
 
     def restore(self, snapshot: TileSnapshot) -> None:
@@ -205,21 +196,25 @@ class ReferenceTile:
 
         Raises `SnapshotError` for workers that only compiled code can go on with.
         """
-        if snapshot.ahead:
+        if snapshot.ahead and not self._runs_ahead:
             raise SnapshotError("a snapshot of compiled workers; the reference engine has none")
-        saved = np.frombuffer(snapshot.state, TILE)[0]
-        for name in TILE.fields or ():
-            self.state[name] = saved[name]  # in place: contexts have views of it
-        self.events[:] = snapshot.events
-        self._schedule = deepcopy(snapshot.schedule)
-        self._awaits_row, self._row_is_open = snapshot.awaits_row, snapshot.row_is_open
+        _fill(self.state, np.frombuffer(snapshot.state, TILE)[0])
+        log, room = int(self.schedule["log"]), int(self.schedule["room"])
+        _fill(self.schedule, np.frombuffer(snapshot.schedule, SCHEDULE)[0])
+        self.schedule["log"], self.schedule["room"] = log, room
+        self.records.replace_log(self._number, snapshot.events)
+        self._held = snapshot.held
 
     # -- who issues next ----------------------------------------------------------------------
+
+    def _go_ahead(self, limit: int) -> Stopped | None:
+        """Do what need not be done one issue at a time; how the tile stopped, if it did."""
+        return None
 
     def _next_issue(self) -> tuple[int | None, int | None]:
         """Cycle and worker of the next issue; worker None is the supervisor, cycle None nobody."""
         candidates: list[tuple[int, int | None]] = [
-            (cycle, worker) for worker, cycle in self._schedule.workers.items()
+            (int(self.schedule["due"][worker]), worker) for worker in self._active()
         ]
         supervisor = self._supervisor_cycle()
         if supervisor is not None:
@@ -230,42 +225,51 @@ class ReferenceTile:
 
     def _supervisor_cycle(self) -> int | None:
         """When the supervisor can issue, as far as is known now."""
-        schedule = self._schedule
-        if schedule.waits_for_workers:
-            if schedule.workers:
+        schedule = self.schedule
+        if schedule["awaits_workers"]:
+            if schedule["busy"]:
                 return None
-            schedule.waits_for_workers = False
-            after = timing.local_sync_end(schedule.synced_at, schedule.last_exit)
-            schedule.supervisor = max(schedule.supervisor, after)
-        if len(schedule.workers) == SLOTS:
+            schedule["awaits_workers"] = False
+            after = timing.local_sync_end(int(schedule["synced_at"]), int(schedule["last_exit"]))
+            schedule["supervisor"] = max(int(schedule["supervisor"]), after)
+        if schedule["busy"] == _ALL_BUSY:
             return None
+        supervisor = int(schedule["supervisor"])
         try:
             fetched = self._supervisor.fetched()
         except TileFault:
-            return self._free_slot(schedule.supervisor)
-        needs = _resources(fetched.members[0], reads=True)
-        ready = max((schedule.ready.get(need, 0) for need in needs), default=0)
-        return self._free_slot(max(schedule.supervisor, ready))
+            return self._free_slot(supervisor)
+        member = fetched.members[0]
+        places = _places(member, supervisor_time.read_by(member.form))
+        return self._free_slot(max([supervisor, *(int(self._ready[place]) for place in places)]))
+
+    def _active(self) -> list[int]:
+        busy = int(self.schedule["busy"])
+        return [worker for worker in range(WORKERS) if busy >> worker & 1]
+
+    @property
+    def _row_is_open(self) -> bool:
+        return bool(self.schedule["row"] == _OPEN)
 
     def _ends_row(self) -> bool:
-        """Whether the supervisor's next instruction cannot belong to a row (`row-end`)."""
+        """Whether the supervisor's next instruction cannot belong to a row."""
         try:
-            mnemonic = self._supervisor.fetched().members[0].form.mnemonic
+            return supervisor_time.ends_row(self._supervisor.fetched().members[0].form)
         except TileFault:
             return True
-        return mnemonic in _ROW_ENDERS or mnemonic.startswith(("ld", "st"))
 
     def _free_slot(self, cycle: int) -> int:
-        while cycle % SLOTS in self._schedule.workers:
+        busy = int(self.schedule["busy"])
+        while busy >> cycle % SLOTS & 1:
             cycle += 1
         return cycle
 
     def _holds(self, issue: Issue) -> bool:
         """Whether the observer stops the tile before an issue, at which it has not done so yet."""
         assert self.observer is not None
-        if issue == self._schedule.held or not self.observer.before(issue):
+        if issue == self._held or not self.observer.before(issue):
             return False
-        self._schedule.held = issue
+        self._held = issue
         return True
 
     # -- what follows from an issue -----------------------------------------------------------
@@ -281,7 +285,7 @@ class ReferenceTile:
             timing.worker_steps(member.form.mnemonic, special_operand=special)
             for member in issued.fetched.members
         ]
-        self._schedule.workers[worker] = cycle + timing.worker_cycles(max(steps))
+        self.schedule["due"][worker] = cycle + timing.worker_cycles(max(steps))
         return issued
 
     def _end_worker(self, worker: int, status: bool, cycle: int) -> None:
@@ -289,46 +293,46 @@ class ReferenceTile:
         csr = self.state["supervisor"]["csr"]
         csr[_STATUS] = int(csr[_STATUS]) & ~(0 if status else 1)
         self.state["workers"][worker]["is_active"] = 0
-        schedule = self._schedule
-        del schedule.workers[worker]
-        schedule.last_exit = cycle
+        schedule = self.schedule
+        schedule["busy"] ^= 1 << worker
+        schedule["last_exit"] = cycle
         # While six workers run, no time passes for the supervisor.
-        schedule.supervisor = max(schedule.supervisor, cycle + 1)
+        schedule["supervisor"] = max(int(schedule["supervisor"]), cycle + 1)
 
     def _after_supervisor(self, issued: Issued, cycle: int, pc: int) -> int | None:
         """Take account of an instruction; returns the zone of a barrier that is not local."""
-        schedule, effects = self._schedule, issued.effects
+        schedule, effects = self.schedule, issued.effects
         member = issued.fetched.members[0]
-        schedule.supervisor = cycle + 1
-        for resource in _resources(member, reads=False):
-            schedule.ready[resource] = cycle + timing.SUPERVISOR_LATENCY.value
-        if effects.jump is not None:
-            schedule.supervisor = cycle + timing.TAKEN_BRANCH.value
+        for place in _places(member, supervisor_time.written_by(member.form)):
+            self._ready[place] = cycle + timing.SUPERVISOR_LATENCY.value
+        put = None
+        if member.form.mnemonic == "put":
+            ((_, put, word),) = effects.csrs
+            if put in EXCHANGE_CSRS:
+                self.records.record(self._number, EventKind.PUT, cycle, pc, put, word)
+        events = [(EventKind[name.upper()], arguments) for name, arguments in effects.events]
+        for kind, arguments in events:
+            words = [NO_ARGUMENT if each is None else int(each) for each in arguments]
+            self.records.record(self._number, kind, cycle, pc, *words)
+            if schedule["row"] == _AWAITED and kind.bit & ROW_KINDS:
+                schedule["row"] = _OPEN
         if effects.launches:
+            schedule["supervisor"] = cycle + timing.SUPERVISOR_ISSUE.value
             self._launch(effects.launches, cycle)
-            schedule.supervisor = cycle + timing.RUN.value
-        for _, index, word in effects.csrs:
-            if member.form.mnemonic == "put" and index in _EXCHANGE_CSRS:
-                self.events.append(TimedEvent(cycle, "put", (index, word), pc))
-                if index in _BASES:
-                    # Known for writes inside rows, assumed elsewhere (`base-write`).
-                    schedule.supervisor = cycle + timing.BASE_WRITE.value
-        for name, arguments in effects.events:
-            self.events.append(TimedEvent(cycle, name, arguments, pc))
-            if self._awaits_row and name in _ROW_EVENTS:
-                self._awaits_row, self._row_is_open = False, True
-            if name in ("delay", "send"):
-                schedule.supervisor = cycle + arguments[0]
-            elif name == "sync":
-                schedule.supervisor = cycle + timing.SYNC.value
-                if arguments[0] != _LOCAL:
-                    return int(arguments[0])
-                schedule.waits_for_workers, schedule.synced_at = True, cycle
-        return None
+        event, arguments = events[-1] if events else (None, (None,))
+        is_taken = effects.jump is not None
+        done = Done(is_taken, put, bool(effects.launches), event, arguments[0])
+        schedule["supervisor"] = cycle + supervisor_time.cost(done, int, int.__eq__, _choose)
+        if event is not EventKind.SYNC:
+            return None
+        if arguments[0] == _LOCAL:
+            schedule["awaits_workers"], schedule["synced_at"] = True, cycle
+            return None
+        return int(arguments[0])
 
     def _launch(self, launches: list[Launch], cycle: int) -> None:
-        active = self._schedule.workers
         for launch in launches:
+            active = self._active()
             worker = launch.worker
             if worker is None:
                 idle = [number for number in range(WORKERS) if number not in active]
@@ -341,7 +345,8 @@ class ReferenceTile:
                 raise OperandFault(f"vertex base {launch.vertex_base:#x} is not aligned to 4 bytes")
             check_code_address(launch.entry)
             self._start_worker(worker, launch)
-            active[worker] = timing.first_worker_issue(cycle, worker)
+            self.schedule["due"][worker] = timing.first_worker_issue(cycle, worker)
+            self.schedule["busy"] |= 1 << worker
 
     def _start_worker(self, worker: int, launch: Launch) -> None:
         """What a worker finds at its first instruction; everything else is as it left it."""
@@ -357,15 +362,17 @@ class ReferenceTile:
         state["is_active"] = 1
 
 
-def _resources(member: Decoded, reads: bool) -> list[Resource]:
-    """The registers and CSRs that a supervisor instruction reads, or that it writes."""
-    found: list[Resource] = []
-    for bound in member.operands:
-        operand = bound.operand
-        if operand.is_register and (operand.reads if reads else operand.writes):
-            found += [(operand.file, bound.value + place) for place in range(operand.count)]
-        elif operand.kind is Kind.CSR and member.form.mnemonic == ("get" if reads else "put"):
-            found.append(("csr", bound.value))
-    if reads and member.form.mnemonic in ("ld64putcs", "ld128putcs"):
-        found.append(_WEIGHT_ADDRESS)
-    return found
+def _fill(record: Any, saved: Any) -> None:
+    """Make a record what was saved, in place: contexts have views of it."""
+    for name in record.dtype.names:
+        record[name] = saved[name]
+
+
+def _places(member: Decoded, resources: Iterable[Resource]) -> list[int]:
+    """Places in a schedule's `ready`."""
+    values = [bound.value for bound in member.operands]
+    return [first if operand is None else first + values[operand] for first, operand in resources]
+
+
+def _choose(condition: bool, one: int, other: int) -> int:
+    return one if condition else other
