@@ -1,26 +1,71 @@
-"""The `tilewright` command: one file per subcommand, faults printed as one clear message."""
+"""The `tilewright` command: one module per subcommand, loaded when it is used.
+
+Faults are printed as one clear message.
+"""
 
 import sys
+from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from tilewright.cli import asm, bench, demo, disasm, emulate, exchange, link, objdump
 from tilewright.errors import TilewrightError
 
+COMMANDS = {
+    "asm": "Assemble a file into a Colossus object.",
+    "disasm": "Print machine code as text that assembles back to the same bytes.",
+    "link": "Link objects into an executable for one tile.",
+    "objdump": "Print headers, sections, symbols, relocations and code of object files.",
+    "emulate": "Run executables on the emulated chip.",
+    "exchange": "Timed exchange phases.",
+    "demo": "Assemble, link, disassemble and run a shipped kernel.",
+    "bench": "Run benchmarks and print their figures.",
+}
+"""By name, with what help says. The module of the same name has a function, or an app, of it."""
+
+
+class _Commands(TyperGroup):
+    """Knows the names of commands without their modules, so that help comes at once.
+
+    Contexts have the type of typer's own copy of click, or of click, as its version has it.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
+        if cmd_name not in COMMANDS:
+            return None
+        return TyperCommand(cmd_name, help=COMMANDS[cmd_name])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, found if name is None else load(name), rest
+
+
+def load(name: str) -> Any:
+    """The command proper, with its module."""
+    module = import_module(f"tilewright.cli.{name}")
+    if hasattr(module, "app"):
+        return typer.main.get_command(module.app)
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app.command(name)(getattr(module, name))
+    return typer.main.get_command(app)
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="An open toolchain for Graphcore IPU21 processors.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command("asm")(asm.asm)
-app.command("disasm")(disasm.disasm)
-app.command("link")(link.link)
-app.command("objdump")(objdump.objdump)
-app.command("emulate")(emulate.emulate)
-app.add_typer(exchange.app, name="exchange")
-app.command("demo")(demo.demo)
-app.command("bench")(bench.bench)
+
+
+@app.callback()
+def _tilewright() -> None:
+    """An open toolchain for Graphcore IPU21 processors."""
 
 
 def main() -> None:

@@ -1,77 +1,94 @@
 """Speed of the emulated exchange on a whole chip: long messages, short ones, hardly any."""
 
-from collections.abc import Callable, Mapping
 from time import perf_counter
 
 import numpy as np
 
 from tilewright.cli.bench.figure import Figure, best_seconds
-from tilewright.cli.bench.permutations import SOURCES, messages, rows
 from tilewright.elf.assembler import assemble
 from tilewright.emulator.chip import Chip, End
 from tilewright.emulator.engines import Engine, tile_maker
 from tilewright.emulator.images import Piece, TileImage
 from tilewright.emulator.memory import TileMemory
 from tilewright.emulator.reference.tile import Stop
+from tilewright.exchange import ExchangePhase, Transfer, encode, schedule
 from tilewright.isa import Mode
 from tilewright.target.geometry import MEMORY_BASE, REGION1_BASE, TILES
-from tilewright.target.routes import Direction, route
-from tilewright.target.row_events import pointer_delays, row_end_delays
-from tilewright.target.topology import NEUTRAL_MUX, physical_tile
+from tilewright.target.topology import NEUTRAL_MUX, physical_tile, physical_tiles
 
 _CODE, _ROW = MEMORY_BASE + 0x4000, MEMORY_BASE + 0x4100
+_SOURCES = MEMORY_BASE + 0x10000
 _LONG = 98_304
 _SHORT, _PERMUTATIONS = 16, 50
 """Words of messages, and of how many permutations there are messages."""
 _WORD = 4
 _ROUNDS = 2
-_FIRST_EVENT = 80
-"""Early enough for the farthest receiver to select its source in an event of the row."""
-_FIRST_SEND, _NEXT_SEND = 64, 4096
-"""The most words of a `send`, and of each `sendoff` that goes on with it."""
-_LONGEST_DELAY = 4096
 _ROW_INSTRUCTIONS, _ROW_REPEATS = 10_000, 20
-
-_Prepare = Callable[[Chip], None]
 
 
 def exchange_figures() -> list[Figure]:
     """Messages per second, if they are short, bytes per second, if they are long, and costs."""
-    sent = messages(_PERMUTATIONS, _SHORT)
-    short = _phase_seconds(_code_of(rows(sent, _SHORT)), 10, _fill(SOURCES, _PERMUTATIONS * _SHORT))
-    long = _phase_seconds(_long_rows(_LONG), 4, _fill(REGION1_BASE, _LONG))
-    pair = _phase_seconds(_one_message(), 100)
+    many, long = _short_messages(), _long_messages()
+    sent = int(long.words.sum()) * _WORD
     return [
-        Figure("exchange.messages_per_second", len(sent) / short, "messages/s"),
-        Figure("exchange.bytes_per_second", TILES // 2 * _LONG * _WORD / long, "bytes/s"),
-        Figure("exchange.phase_seconds", pair, "s"),
+        Figure("exchange.messages_per_second", many.transfers / _seconds(many, 10), "messages/s"),
+        Figure("exchange.bytes_per_second", sent / _seconds(long, 4), "bytes/s"),
+        Figure("exchange.phase_seconds", _seconds(_one_message(), 100), "s"),
         Figure("exchange.row_instructions_per_second", _row_instructions(), "instructions/s"),
     ]
 
 
-def _fill(address: int, words: int) -> _Prepare:
-    def fill(chip: Chip) -> None:
-        for tile in range(TILES):
-            chip.memory.write(tile, address, bytes(words * _WORD))
+def _short_messages() -> ExchangePhase:
+    """In permutation k, the tile of logical id l sends to that of l + 37 k + 1."""
+    sender = np.tile(np.arange(TILES), _PERMUTATIONS)
+    number = np.repeat(np.arange(_PERMUTATIONS), TILES)
+    place = number * _SHORT * _WORD
+    return ExchangePhase(
+        physical_tiles(sender).astype(np.int64),
+        _SOURCES + place,
+        np.full(len(sender), _SHORT),
+        np.arange(len(sender) + 1),
+        physical_tiles((sender + 37 * number + 1) % TILES).astype(np.int64),
+        REGION1_BASE + place,
+    )
 
-    return fill
+
+def _long_messages() -> ExchangePhase:
+    """Every other tile sends to its neighbour what all but fills its interleaved memory."""
+    pairs = range(0, TILES, 2)
+    return ExchangePhase.of(
+        Transfer(
+            physical_tile(tile), REGION1_BASE, _LONG, [(physical_tile(tile + 1), REGION1_BASE)]
+        )
+        for tile in pairs
+    )
 
 
-def _phase_seconds(
-    rows: Mapping[int, bytes], phases: int, prepare: _Prepare = lambda chip: None
-) -> float:
+def _one_message() -> ExchangePhase:
+    receiver = physical_tile(1)
+    return ExchangePhase.of([Transfer(0, REGION1_BASE, 1000, [(receiver, REGION1_BASE)])])
+
+
+def _seconds(phase: ExchangePhase, phases: int) -> float:
     """The time of one of so many phases, one thread's, with barriers, rows and start and end of the
     program. Tiles without a row do not take part but in barriers."""
+    rows = encode(schedule(phase))
     active = _program(f"sync 3\ncall $m10, {_ROW:#x}", phases)
     idle = TileImage((_program("sans 0\nsync 1", phases),), _CODE)
+    end = _words("br $m10")
 
     def seconds() -> float:
         chip = Chip(threads=1)
         for tile in range(TILES):
-            row = rows.get(tile)
-            image = TileImage((active, Piece(_ROW, row)), _CODE) if row else idle
-            chip.load(tile, image)
-        prepare(chip)
+            row = Piece(_ROW, rows.row(tile).astype("<u4").tobytes() + end)
+            chip.load(tile, TileImage((active, row), _CODE) if rows.is_active[tile] else idle)
+        for tile, address, words in zip(
+            phase.source_tile.tolist(),
+            phase.source_address.tolist(),
+            phase.words.tolist(),
+            strict=True,
+        ):
+            chip.memory.write(tile, address, bytes(words * _WORD))
         start = perf_counter()
         outcome = chip.run()
         taken = perf_counter() - start
@@ -95,55 +112,8 @@ def _program(phase: str, phases: int) -> Piece:
     return Piece(_CODE, _words(source))
 
 
-def _code_of(rows: list[bytes]) -> dict[int, bytes]:
-    return dict(enumerate(row + _words("br $m10") for row in rows))
-
-
 def _words(source: str) -> bytes:
     return bytes(assemble(source, mode=Mode.SUPERVISOR).sections[0].data)
-
-
-def _long_rows(words: int) -> dict[int, bytes]:
-    """Every other tile sends to its neighbour."""
-    made: dict[int, bytes] = {}
-    for number in range(0, TILES, 2):
-        made |= _message(physical_tile(number), physical_tile(number + 1), words)
-    return made
-
-
-def _one_message() -> dict[int, bytes]:
-    """Two tiles that exchange a message."""
-    return _message(physical_tile(0), physical_tile(1), 1000)
-
-
-def _message(source: int, receiver: int, words: int) -> dict[int, bytes]:
-    taken = route(source, receiver)
-    sending = _sender_row(words, taken.direction)
-    receiving = _receiver_row(words, source, receiver, _FIRST_EVENT + taken.time)
-    return {source: _words(sending), receiver: _words(receiving)}
-
-
-def _sender_row(words: int, direction: Direction) -> str:
-    place, control = REGION1_BASE // _WORD, int(direction)
-    lines = [f"delay {_FIRST_EVENT - 2}", f"send {_FIRST_SEND - 1}, {place}, {control}"]
-    for sent in range(_FIRST_SEND, words, _NEXT_SEND):
-        lines.append(f"sendoff {min(_NEXT_SEND, words - sent) - 1}, 0, {control}")
-    return "\n".join([*lines, "br $m10"])
-
-
-def _receiver_row(words: int, source: int, receiver: int, slot: int) -> str:
-    pointer = int(pointer_delays(receiver))
-    rest = 1 + int(row_end_delays(receiver))
-    waits, last = divmod(words - pointer - 1, _LONGEST_DELAY)
-    lines = [
-        f"delayxpic {slot - 1}, 0, {source}",
-        f"delaypic {pointer - 1}, 0, {REGION1_BASE // _WORD}",
-        *[f"delay {_LONGEST_DELAY - 1}"] * waits,
-        f"delayxpic {last}, 0, {NEUTRAL_MUX}",
-        f"delay {rest - 1}",
-        "br $m10",
-    ]
-    return "\n".join(lines)
 
 
 def _row_instructions() -> float:
