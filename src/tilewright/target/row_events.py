@@ -33,11 +33,11 @@ FORMAT_BEFORE_POINTER = 2
 
 WIDE_ITEMS = range(64, 4149)
 """How many 64-bit items a message may have: a third party's encoder refuses others. Nothing is
-known against more, or fewer, on the chip ([8.18])."""
+known against more, or fewer, on the chip ([8.18], `wide-items`)."""
 
 FORMAT_EVENTS_AFTER = 1
 """After a format is set back, the first slot of 32-bit items is at least this much later: no item
-is under way when a format changes (`format-window`)."""
+is under way when a format changes (`format-drain`)."""
 
 _PER_ROW = 2
 _POINTER, _CLASH, _VISIBLE, _ROW_END = 52, 58, 59, 57
