@@ -20,6 +20,7 @@ from tilewright.isa import (
     decode,
     decode_words,
     encode,
+    encode_words,
 )
 
 every_form = pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
@@ -233,3 +234,24 @@ def test_any_word_decodes_or_is_unknown(word: int) -> None:
 def test_words_that_are_no_instruction(word: int, why: str) -> None:
     assert decode(word) is None, why
     assert decode_words(np.array([word], dtype=np.uint32)).tolist() == [UNKNOWN]
+
+
+@every_form
+def test_arrays_are_encoded_as_single_words_are(form: Form) -> None:
+    choices = [
+        sorted({operand.minimum, operand.minimum + operand.step, operand.maximum})
+        for operand in form.operands
+    ]
+    count = max((len(each) for each in choices), default=1)
+    columns = [np.resize(each, count) for each in choices]
+    expected = [encode(form, [int(column[row]) for column in columns]) for row in range(count)]
+    found = encode_words(form, *columns)
+    assert np.broadcast_to(found, count).tolist() == expected
+
+
+def test_the_first_number_that_does_not_fit_an_array_is_told() -> None:
+    form = FORM_BY_NAME["delaypic u7,u1,u18"]
+    with pytest.raises(EncodingError, match="operand 1 of 'delaypic': .* cannot be 128"):
+        encode_words(form, [3, 128, 200], 0, [0, 1, 2])
+    with pytest.raises(EncodingError, match="takes 3 operands, got 2"):
+        encode_words(form, [3], [0])
