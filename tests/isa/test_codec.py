@@ -251,7 +251,7 @@ def test_arrays_are_encoded_as_single_words_are(form: Form) -> None:
 
 def test_the_first_number_that_does_not_fit_an_array_is_told() -> None:
     form = FORM_BY_NAME["delaypic u7,u1,u18"]
-    with pytest.raises(EncodingError, match="operand 1 of 'delaypic': .* cannot be 128"):
+    with pytest.raises(EncodingError, match=r"operand 1 of 'delaypic': .* cannot be 128"):
         encode_words(form, [3, 128, 200], 0, [0, 1, 2])
     with pytest.raises(EncodingError, match="takes 3 operands, got 2"):
         encode_words(form, [3], [0])

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.cli.bench.figure import Figure, best_seconds
+from tilewright.cli.bench.figure import Figure, best_core_seconds, best_seconds
 from tilewright.elf.arenas import Arena
 from tilewright.elf.assembler import assemble
 from tilewright.elf.linker import Linker
@@ -109,7 +109,7 @@ def _geometric_mean(numbers: list[float]) -> float:
 def _bundles_per_second(workers: LlvmWorkers, body: list[str]) -> float:
     code = _loop(body)
     _run(workers, code)
-    seconds = best_seconds(lambda: _run(workers, code))
+    seconds = best_core_seconds(lambda: _run(workers, code))
     return len(body) * (_ROUNDS + 1) * _REPEATS / seconds
 
 
@@ -126,7 +126,7 @@ def _supervisor_per_second() -> float:
         assert tile.run(1 << 60).reason is Stop.FAULT
 
     run()
-    return (_SUPERVISOR_BODY + 1) * (_SUPERVISOR_ROUNDS + 1) / best_seconds(run)
+    return (_SUPERVISOR_BODY + 1) * (_SUPERVISOR_ROUNDS + 1) / best_core_seconds(run)
 
 
 def _worker_calls_per_second() -> float:
@@ -153,7 +153,7 @@ def _worker_calls_per_second() -> float:
             chip.load(tile, image)
         assert chip.run().end is End.STOPPED
 
-    return _CALLS * _CALLING_TILES / best_seconds(run)
+    return _CALLS * _CALLING_TILES / best_core_seconds(run)
 
 
 def _thread_scaling() -> float:
