@@ -1,0 +1,171 @@
+"""From the format that a value has to the one that an operator wants: explicit, priced operations.
+
+Three kinds of step: a cast on the tile (`CastPrecision`), and rearrangements (`Rearrange`), which
+repack each shard where it is, or move elements through the exchange in one phase. The exchange also
+changes the order of elements, as long as words of 4 bytes stay whole; f16 elements whose neighbours
+part are repacked first.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tilewright.codegen.mid.candidates import OperandSpec
+from tilewright.codegen.mid.cost import CostModel, OperatorBytes, OperatorCost
+from tilewright.codegen.mid.dispatch import Gather, KernelCall, OperatorDispatch, Slot, Step
+from tilewright.codegen.mid.distributions import suits
+from tilewright.codegen.mid.kernels import CATALOGUE
+from tilewright.codegen.mid.orders import ElementOrder, Precision, contiguous_along
+from tilewright.codegen.mid.storage import Storage, keeps_words
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """One inserted operation. `kind` is CastPrecision or Rearrange."""
+
+    kind: str
+    source: Storage
+    target: Storage
+    cost: OperatorCost
+    bytes: OperatorBytes
+    dispatch: OperatorDispatch
+
+
+Conversions = tuple[Conversion, ...]
+
+
+@lru_cache(maxsize=65536)
+def conversions(storage: Storage, spec: OperandSpec, scale: int, model: CostModel) -> Conversions:
+    """What to insert so that `storage` serves `spec`. Empty if it does."""
+    steps: list[Conversion] = []
+    if storage.format.precision is not spec.precision:
+        steps.append(_cast(storage, spec.precision, scale))
+        storage = steps[-1].target
+    if spec.storage is not None:
+        if storage != spec.storage:
+            steps.append(_rearrange(storage, spec.storage, model))
+    elif spec.words_along is not None and not keeps_words(storage, spec.words_along):
+        steps.append(_straightened(storage, spec, model))
+    return tuple(steps)
+
+
+def total(steps: Conversions) -> OperatorCost:
+    """Their costs together."""
+    cost = OperatorCost()
+    for step in steps:
+        cost += step.cost
+    return cost
+
+
+def _cast(storage: Storage, precision: Precision, scale: int) -> Conversion:
+    source = storage.format
+    format = source.with_precision(precision, scale)
+    target = Storage(format, storage.base, storage.view)
+    kernel = CATALOGUE[f"cast_{source.precision.value}_{precision.value}"]
+    elements = target.layout.shard_elements
+    call = KernelCall(kernel.name, ("plain",), ("operand 0",), "result")
+    return Conversion(
+        "CastPrecision",
+        storage,
+        target,
+        OperatorCost(conversion=kernel.cycles(elements)),
+        OperatorBytes(result=target.layout.shard_bytes),
+        OperatorDispatch((Slot("operand 0", storage), Slot("result", target)), (call,)),
+    )
+
+
+def _rearrange(storage: Storage, target: Storage, model: CostModel) -> Conversion:
+    """To another format, by the cheapest way that keeps words whole."""
+    source = storage.format
+    same_tiles = (source.grid, source.axes) == (target.format.grid, target.format.axes)
+    if same_tiles and (storage.base, storage.view) == (target.base, target.view):
+        return _repack(storage, target)
+    slots = [Slot("operand 0", storage), Slot("result", target)]
+    steps: list[Step] = []
+    cycles, work, origin = 0.0, 0, "operand 0"
+    by_rows = contiguous_along(target.format.order, rows=True)
+    wanted = -2 if by_rows and len(target.shape) > 1 else -1
+    if not keeps_words(storage, wanted):
+        straight = _straight(storage, wanted)
+        if straight is not None:
+            kernel = CATALOGUE["repack_transpose"]
+            slots.append(Slot("straight", straight))
+            steps.append(KernelCall(kernel.name, ("2 bytes",), (origin,), "straight"))
+            cycles += kernel.cycles(straight.layout.shard_elements)
+            work, origin = straight.layout.shard_bytes, "straight"
+        else:
+            # pairs part: words arrive as they are, and the target takes what it needs of each
+            kernel = CATALOGUE["repack_unpack"]
+            cycles += kernel.cycles(target.layout.shard_elements)
+            work = 2 * target.layout.shard_bytes
+            steps.append(KernelCall(kernel.name, ("2 bytes",), ("arrived",), "result"))
+            slots.append(Slot("arrived", _as_words(target)))
+    moves = Gather(((origin, "arrived" if origin == "operand 0" and work else "result"),))
+    steps.insert(len(steps) if origin == "straight" else 0, moves)
+    moved = max(
+        model.receive_cycles(target.layout.shard_bytes),
+        model.send_cycles(storage.layout.shard_bytes),
+    )
+    return Conversion(
+        "Rearrange",
+        storage,
+        target,
+        OperatorCost(conversion=cycles + moved + model.phase),
+        OperatorBytes(transient=work, result=target.layout.shard_bytes),
+        OperatorDispatch(tuple(slots), tuple(steps)),
+    )
+
+
+def _as_words(target: Storage) -> Storage:
+    """Room for the word around each element of a shard."""
+    format = target.format.with_precision(Precision.F32)
+    return Storage(format, target.base, target.view)
+
+
+def _repack(storage: Storage, target: Storage) -> Conversion:
+    """Another order on the same tiles."""
+    to, by_rows = target.format.order, contiguous_along(storage.format.order, rows=True)
+    if contiguous_along(to, rows=True) != by_rows:
+        name = "repack_transpose"
+    elif to is ElementOrder.ROW_MAJOR:
+        name = "repack_unpack"
+    else:
+        name = "repack_panel"
+    kernel = CATALOGUE[name]
+    call = KernelCall(kernel.name, ("2 bytes",), ("operand 0",), "result")
+    return Conversion(
+        "Rearrange",
+        storage,
+        target,
+        OperatorCost(conversion=kernel.cycles(target.layout.shard_elements)),
+        OperatorBytes(result=target.layout.shard_bytes),
+        OperatorDispatch((Slot("operand 0", storage), Slot("result", target)), (call,)),
+    )
+
+
+def _straight(storage: Storage, axis: int) -> Storage | None:
+    """The same tiles with shards repacked so that words along `axis` stay whole, if that helps."""
+    format = storage.format
+    for order in (ElementOrder.ROW_MAJOR, format.order.transposed, ElementOrder.OUTPUT_TRANSPOSED):
+        other = format.with_order(order)
+        if order is not format.order and suits(other):
+            candidate = Storage(other, storage.base, storage.view)
+            if keeps_words(candidate, axis):
+                return candidate
+    return None
+
+
+def _straightened(storage: Storage, spec: OperandSpec, model: CostModel) -> Conversion:
+    assert spec.words_along is not None
+    straight = _straight(storage, spec.words_along)
+    if straight is None:
+        return _rearrange(storage, spec.home, model)
+    kernel = CATALOGUE["repack_transpose"]
+    call = KernelCall(kernel.name, ("2 bytes",), ("operand 0",), "result")
+    return Conversion(
+        "Rearrange",
+        storage,
+        straight,
+        OperatorCost(conversion=kernel.cycles(straight.layout.shard_elements)),
+        OperatorBytes(result=straight.layout.shard_bytes),
+        OperatorDispatch((Slot("operand 0", storage), Slot("result", straight)), (call,)),
+    )

@@ -1,0 +1,19 @@
+"""What planning can find wrong."""
+
+from tilewright.errors import TilewrightError
+
+
+class FormatError(TilewrightError):
+    """A format that does not suit a shape, or contradicts itself."""
+
+
+class PlanError(TilewrightError):
+    """A plan that cannot serve its operation, or a graph that has no plan."""
+
+
+class DoesNotFit(PlanError):
+    """No plan fits the memory of a tile."""
+
+
+class VerifyError(TilewrightError):
+    """A mid-level graph that contradicts itself."""

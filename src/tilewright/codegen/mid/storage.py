@@ -1,0 +1,96 @@
+"""Where a value's elements are: a layout, seen directly or through views.
+
+Views (reshape, transpose, slice, splitting heads) move nothing: whoever gathers a viewed value reads
+the elements of the base where they lie. A view's meaning is the graph operators' own, applied to
+the numbers of the base's elements.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright.codegen.mid.formats import TensorFormat
+from tilewright.codegen.mid.layout import Layout, Shape, resolve
+from tilewright.codegen.mid.orders import Indices
+from tilewright.graph.operator import Formula
+
+_PROBED_ROWS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Operators that make a value of `shape` out of a base of `base`, first to last."""
+
+    base: Shape
+    operators: tuple[Formula, ...]
+    shape: Shape
+
+
+@lru_cache(maxsize=256)
+def view_indices(view: View) -> Indices:
+    """For each element of the view, its number in the base, last axis fastest."""
+    count = int(np.prod(view.base, dtype=np.int64))
+    indices: NDArray[Any] = np.arange(count, dtype=np.int64).reshape(view.base)
+    for operator in view.operators:
+        indices = operator.evaluate([indices])
+    return indices
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """A stored tensor of `base` extents in `format`; with a view, what is seen of it."""
+
+    format: TensorFormat
+    base: Shape
+    view: View | None = None
+
+    @property
+    def shape(self) -> Shape:
+        return self.base if self.view is None else self.view.shape
+
+    @property
+    def layout(self) -> Layout:
+        """Of the base."""
+        return resolve(self.format, self.base)
+
+    def viewed(self, operator: Formula, shape: Shape) -> "Storage":
+        """Seen through one more view."""
+        before = () if self.view is None else self.view.operators
+        return Storage(self.format, self.base, View(self.base, (*before, operator), shape))
+
+    def locate(self, coordinates: tuple[Indices, ...]) -> tuple[Indices, Indices]:
+        """As `Layout.locate`, for coordinates of the value."""
+        if self.view is None:
+            return self.layout.locate(coordinates)
+        numbers = view_indices(self.view)[np.broadcast_arrays(*coordinates)]
+        return self.layout.locate(tuple(np.unravel_index(numbers, self.base)))
+
+    def __str__(self) -> str:
+        if self.view is None:
+            return str(self.format)
+        names = " ".join(operator.mnemonic for operator in self.view.operators)
+        return f"{self.format}, seen by {names} of {list(self.base)}"
+
+
+@lru_cache(maxsize=8192)
+def keeps_words(storage: Storage, axis: int) -> bool:
+    """Whether aligned pairs of neighbours along `axis` (-1 or -2) lie side by side on one tile.
+
+    Then the exchange, which moves words of 4 bytes, can gather f16 elements in another order. It is
+    probed on the first rows: shards and views are regular.
+    """
+    shape = storage.shape
+    if storage.format.precision.bytes >= 4 or len(shape) < -axis or shape[axis] < 2:
+        return True
+    pairs = np.arange(shape[axis] // 2) * 2
+    others = [np.arange(min(extent, _PROBED_ROWS)) for extent in shape]
+    others[axis] = pairs
+    first = tuple(np.meshgrid(*others, indexing="ij"))
+    second = list(first)
+    second[axis] = second[axis] + 1
+    tile, offset = storage.locate(first)
+    next_tile, next_offset = storage.locate(tuple(second))
+    return bool(np.all(tile == next_tile) and np.all(offset + 1 == next_offset))
