@@ -56,6 +56,11 @@ def total(steps: Conversions) -> OperatorCost:
     return cost
 
 
+def copied(storage: Storage) -> Conversion:
+    """The same once more, in other memory."""
+    return _repack(storage, storage)
+
+
 def _cast(storage: Storage, precision: Precision, scale: int) -> Conversion:
     source = storage.format
     format = source.with_precision(precision, scale)

@@ -4,7 +4,7 @@ Both products are planned like any other, with heads and batch as batch axes. In
 gathered so that each tile has whole rows, unless they lie so already.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product as pairs
 from math import prod
 
@@ -58,7 +58,7 @@ class AttentionRecipe(Recipe):
         slots = [Slot(f"operand {index}", storage) for index, storage in enumerate(operands)]
         slots.append(Slot("result", result))
         given = {"operand 0": "operand 0", "operand 1": "operand 1", "result": "scores"}
-        steps = _renamed(first, given, "scores ", slots)
+        steps = _scaled(_renamed(first, given, "scores ", slots))
         source = "scores"
         gathered = self._scores != self.rows
         slots.append(Slot("scores", self._scores))
@@ -67,11 +67,24 @@ class AttentionRecipe(Recipe):
             steps.append(Gather((("scores", "rows"),)))
             source = "rows"
         names = tuple(f"operand {3 + index}" for index in range(len(counts)))
-        fused = ("scale", "mask") if self.masked else ("scale",)
+        fused = ("mask",) if self.masked else ()
         steps.append(KernelCall(self.kernel, ("row",), (source, *names), source, 1, fused))
         given = {"operand 0": source, "operand 1": "operand 2", "result": "result"}
         steps += _renamed(second, given, "context ", slots)
         return OperatorDispatch(tuple(slots), tuple(steps))
+
+
+def _scaled(steps: list[Step]) -> list[Step]:
+    """Scores are scaled before they are stored, which keeps them in the range of f16."""
+
+    def scaled(step: Step) -> Step:
+        if isinstance(step, Loop):
+            return Loop(step.count, tuple(map(scaled, step.body)))
+        if isinstance(step, KernelCall) and step.result == "scores":
+            return replace(step, fused=(*step.fused, "scale"))
+        return step
+
+    return list(map(scaled, steps))
 
 
 def _renamed(

@@ -1,0 +1,170 @@
+"""From a compute graph to its plan: the price of memory is raised until everything fits.
+
+At price 0 every weight is copied as often as that saves cycles. A price in cycles per resident byte
+lets a copy be bought only where it saves more; the planner looks for the lowest price at which the
+fullest tile holds everything. Where even the dearest plan does not fit, operators get less working
+memory, and at last the error says what is missing.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tilewright.codegen.mid.assembly import assemble
+from tilewright.codegen.mid.budget import MemoryUse, memory_use
+from tilewright.codegen.mid.config import PipelineConfig
+from tilewright.codegen.mid.faults import DoesNotFit
+from tilewright.codegen.mid.layout import resolve
+from tilewright.codegen.mid.midgraph import MidGraph
+from tilewright.codegen.mid.operators.choosing import PRECISIONS
+from tilewright.codegen.mid.search import Open, Place, Searcher
+from tilewright.codegen.mid.storage import Storage
+from tilewright.graph import ComputeGraph, SourceKind
+
+DEAREST = 64.0
+"""Cycles per resident byte: one copy of everything."""
+CHEAPEST = 1 / 256
+PRICE_ROUNDS = 5
+"""Halvings of the range of prices, on a logarithmic scale."""
+WORKING_SHARES = (0.75, 0.4, 0.2, 0.1)
+"""Of the memory that residents leave, what one operator may work in; tried in this order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A mid graph, the memory it takes, and the price of memory at which it was found."""
+
+    graph: MidGraph
+    memory: MemoryUse
+    price: float
+
+
+def plan(graph: ComputeGraph, config: PipelineConfig | None = None) -> Planned:
+    """Plan a graph for the tiles and the policy of `config`.
+
+    Raises VerificationError for a graph that is not valid, PlanError for one that has no plan under
+    the policy, DoesNotFit (with the operator, the memory needed and available, and the nearest change
+    that would help) where the memory of a tile does not suffice.
+    """
+    graph.verify()
+    return _Planner(graph, config or PipelineConfig()).planned()
+
+
+class _Planner:
+    def __init__(self, graph: ComputeGraph, config: PipelineConfig) -> None:
+        self._graph, self._config = graph, config
+        self._searcher = Searcher(config)
+        self._least = 0
+
+    def planned(self) -> Planned:
+        best: Planned | None = None
+        misses: list[Planned | DoesNotFit] = []
+        for limit in self._limits():
+            found, missed = self._within(limit)
+            if found is not None and (best is None or _cycles(found) < _cycles(best)):
+                best = found
+            if best is not None:
+                return best
+            misses.append(missed)
+        raise self._does_not_fit(misses)
+
+    def _limits(self) -> Iterator[int]:
+        """Working memory for one operator, less and less."""
+        left = max(self._config.tile_bytes - self._least_resident(), self._config.tile_bytes // 8)
+        for share in WORKING_SHARES:
+            yield int(left * share)
+
+    def _least_resident(self) -> int:
+        """Bytes of all parameters on a tile, if they could be spread evenly."""
+        total = sum(
+            source.value.type.elements * PRECISIONS[source.value.type.dtype].bytes
+            for source in self._graph.parameters
+        )
+        return total // self._config.tiles
+
+    def _within(self, limit: int) -> tuple[Planned | None, "Planned | DoesNotFit"]:
+        """The fastest plan that fits, if any; and the one that came nearest."""
+        try:
+            free = self._at(0.0, limit)
+            if self._fits(free):
+                return free, free
+            dearest = self._at(DEAREST, limit)
+        except DoesNotFit as fault:
+            return None, fault
+        if not self._fits(dearest):
+            return None, min(free, dearest, key=lambda each: each.memory.total)
+        low, high, best = CHEAPEST, DEAREST, dearest
+        for _ in range(PRICE_ROUNDS):
+            price = (low * high) ** 0.5
+            tried = self._at(price, limit)
+            if self._fits(tried):
+                high = price
+                best = min(best, tried, key=_cycles)
+            else:
+                low = price
+        return best, best
+
+    def _at(self, price: float, limit: int) -> Planned:
+        places: dict[int, Place] = {}
+        for source in self._graph.sources:
+            given = self._config.inputs.get(source.name)
+            if given is not None:
+                resolve(given, source.value.type.shape)
+                places[source.value.id] = Storage(given, source.value.type.shape)
+            else:
+                weight = source.kind is SourceKind.PARAMETER
+                places[source.value.id] = Open(source.value.id, (), weight)
+        found = self._searcher.search(self._graph.region, places, price, limit)
+        mid = assemble(self._graph, found, self._config)
+        return Planned(mid, memory_use(mid), price)
+
+    def _fits(self, planned: Planned) -> bool:
+        return planned.memory.total <= self._config.tile_bytes
+
+    def _does_not_fit(self, misses: "list[Planned | DoesNotFit]") -> DoesNotFit:
+        plans = [miss for miss in misses if isinstance(miss, Planned)]
+        if not plans:
+            fault = misses[0]
+            assert isinstance(fault, DoesNotFit)
+            return fault
+        return _shortage(min(plans, key=lambda each: each.memory.total), self._config)
+
+
+def _cycles(planned: Planned) -> float:
+    return planned.graph.cost.total
+
+
+def _shortage(nearest: Planned, config: PipelineConfig) -> DoesNotFit:
+    """What is missing in the plan that came nearest, and what would help."""
+    use, available = nearest.memory, config.tile_bytes
+    where = f"at {use.peak.operation}" if use.peak is not None else "for the graph's sources"
+    lines = [
+        f'graph "{nearest.graph.name}" does not fit {config.tiles} tiles: {where}, the fullest '
+        f"tile needs {_kib(use.total)} of {_kib(available)}",
+        f"  parameters {_kib(use.resident)}, live values {_kib(use.live)}, working memory "
+        f"{_kib(use.working)}",
+        "  the largest: " + ", ".join(f"{name} {_kib(size)}" for name, size in use.largest),
+        f"  {_remedy(use, available, config)}",
+    ]
+    return DoesNotFit("\n".join(lines))
+
+
+def _remedy(use: MemoryUse, available: int, config: PipelineConfig) -> str:
+    """The nearest change that would fit, by the bytes that it frees."""
+    missing = use.total - available
+    if use.resident // 2 >= missing and use.resident > use.live + use.working:
+        return "storing the parameters in 8 bits would free the half of their memory, which fits"
+    if (use.live + use.working) // 2 >= missing:
+        return "halving the batch or the tokens would free enough"
+    from tilewright.target.geometry import TILES
+
+    tiles = -(-config.tiles * use.total // available)
+    if tiles <= TILES:
+        return f"about {tiles} tiles would hold it"
+    return (
+        f"it needs about {use.total / available:.1f} times the memory: store parameters in 8 bits, "
+        "make the batch smaller, or split the model"
+    )
+
+
+def _kib(size: int) -> str:
+    return f"{size / 1024:,.1f} KiB"

@@ -1,0 +1,445 @@
+"""Choosing one candidate per operator along a region, conversions included.
+
+A beam of partial plans goes through the groups in order. A partial plan knows where each live value
+is; of plans that agree on that, the best stays. Plans are ranked by cycles plus `price` times the
+resident bytes they claim, so a higher price buys fewer copies of weights. The body of a repeat is
+searched once; what it carries must lie at its end as it lay at its start.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tilewright.codegen.mid.candidates import Operand, OperandSpec, OperatorCandidate
+from tilewright.codegen.mid.config import PipelineConfig
+from tilewright.codegen.mid.conversions import Conversions, conversions, total
+from tilewright.codegen.mid.distributions import spread_format
+from tilewright.codegen.mid.faults import DoesNotFit
+from tilewright.codegen.mid.groups import Group, grouped
+from tilewright.codegen.mid.operators.choosing import GATHERING, PRECISIONS, candidates
+from tilewright.codegen.mid.storage import Storage
+from tilewright.graph import Formula, Region, Value
+
+BEAM = 8
+"""Partial plans that are kept."""
+MOST_CANDIDATES = 8
+"""Of one operator that are followed from a partial plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A source, or the view of one, whose format is not chosen yet.
+
+    `root` is the id of the value that the host loads; `views` are what it does to it before.
+    """
+
+    root: int
+    views: tuple[Formula, ...]
+    weight: bool
+
+
+Place = Storage | Open
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What was decided for one group."""
+
+    group: Group
+    candidate: OperatorCandidate | None
+    """None for views, constants and repeats."""
+    conversions: tuple[Conversions, ...] = ()
+    """Of each operand."""
+    excess: float = 0.0
+    """Cycles of exchange beside the candidate's own, for senders that are slower than receivers."""
+    body: "RegionPlan | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class RegionPlan:
+    """A region with every choice made."""
+
+    places: Mapping[int, Place]
+    """Of every value by id."""
+    choices: tuple[Choice, ...]
+    exits: tuple[Conversions, ...]
+    """Of each result, to where it has to be."""
+    homes: Mapping[tuple[int, tuple[Formula, ...]], Storage]
+    """Formats chosen for open sources, by root and views."""
+    cycles: float
+    resident: int
+
+
+@dataclass(slots=True)
+class _State:
+    places: dict[int, Place]
+    homes: dict[tuple[int, tuple[Formula, ...]], Storage]
+    score: float
+    cycles: float
+    resident: int
+    last: "_Link | None"
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    choice: Choice
+    before: "_Link | None"
+
+
+class Searcher:
+    """Searches of one graph; what they share is remembered."""
+
+    def __init__(self, config: PipelineConfig) -> None:
+        self.config = config
+        self._groups: dict[int, tuple[Group, ...]] = {}
+        self._known: dict[object, list[OperatorCandidate]] = {}
+        self._bodies: dict[object, RegionPlan] = {}
+        self.largest_demand: tuple[str, int] | None = None
+        """What found no candidate, and in how many bytes."""
+
+    def search(
+        self,
+        region: Region,
+        places: Mapping[int, Place],
+        price: float,
+        limit: int,
+        exits: tuple[Storage | None, ...] | None = None,
+    ) -> RegionPlan:
+        """The best plan found. `exits`: where results have to be in the end, None for anywhere.
+
+        Raises PlanError (or DoesNotFit) if an operator has no candidate.
+        """
+        groups = self._grouped(region)
+        needed = _last_needs(groups, region)
+        states = [_State(dict(places), {}, 0.0, 0.0, 0, None)]
+        for index, group in enumerate(groups):
+            states = self._advanced(states, group, price, limit)
+            states = _pruned(states, needed[index])
+        ends = [self._ended(state, region, exits) for state in states]
+        best = min(range(len(ends)), key=lambda i: ends[i][0])
+        return self._plan(states[best], ends[best][1], ends[best][2])
+
+    def _grouped(self, region: Region) -> tuple[Group, ...]:
+        key = id(region)  # the region outlives this searcher; no order depends on it
+        if key not in self._groups:
+            self._groups[key] = grouped(region)
+        return self._groups[key]
+
+    # one group
+
+    def _advanced(
+        self, states: list[_State], group: Group, price: float, limit: int
+    ) -> list[_State]:
+        if group.is_constant:
+            return [self._with_constant(state, group) for state in states]
+        if group.is_view:
+            return [self._with_view(state, group) for state in states]
+        if group.repeat is not None:
+            return [self._with_repeat(state, group, price, limit) for state in states[:2]]
+        grown: list[tuple[float, int, Choice]] = []
+        for number, state in enumerate(states):
+            found = self._candidates(state, group, limit)
+            ranked = sorted(found, key=lambda each: each.cost.total + price * each.bytes.resident)
+            for candidate in ranked[:MOST_CANDIDATES]:
+                steps, claimed = self._adapted(state, group, candidate)
+                cycles = candidate.cost.total + sum(total(each).total for each in steps)
+                excess = self._send_excess(state, group, candidate)
+                score = state.score + cycles + excess + price * claimed
+                grown.append((score, number, Choice(group, candidate, steps, excess)))
+        grown.sort(key=lambda entry: entry[0])
+        kept: dict[tuple[int, Storage], None] = {}
+        result = []
+        for score, number, choice in grown:
+            assert choice.candidate is not None
+            key = (number, choice.candidate.result)
+            if key in kept:
+                continue
+            kept[key] = None
+            result.append(_extended(states[number], choice, score, price))
+            if len(result) >= 4 * BEAM:
+                break
+        return result
+
+    def _candidates(self, state: _State, group: Group, limit: int) -> list[OperatorCandidate]:
+        gathers = isinstance(group.first.operator, GATHERING)
+        operands = tuple(
+            self._operand(state, group, index, gathers) for index in range(len(group.operands))
+        )
+        key = (group.first.id, operands, limit)
+        if key not in self._known:
+            found = candidates(group, operands, self.config, limit)
+            if not found:
+                self.largest_demand = (group.label, limit)
+                raise DoesNotFit(
+                    f"{group.label}: no candidate works in {limit:,} bytes of a tile"
+                    if any(candidates(group, operands, self.config, 1 << 40))
+                    else self._forbidden(group)
+                )
+            self._known[key] = found
+        return self._known[key]
+
+    def _forbidden(self, group: Group) -> str:
+        return (
+            f"{group.label}: no candidate calls only kernels that exist; the policy "
+            f"'{self.config.policy.value}' allows no others ('predict' would)"
+        )
+
+    def _operand(self, state: _State, group: Group, index: int, gathers: bool) -> Operand:
+        value = group.operands[index]
+        place = state.places[value.id]
+        type = value.type
+        precision = PRECISIONS[type.dtype]
+        home = self._home(state, place)
+        is_open = home is None
+        known = None if gathers else home
+        weight = is_open and isinstance(place, Open) and place.weight
+        return Operand(type.shape, precision, type.format.scale, known, weight)
+
+    def _home(self, state: _State, place: Place) -> Storage | None:
+        """Where a value is, or None for a source whose format is still open."""
+        if isinstance(place, Storage):
+            return place
+        return state.homes.get((place.root, place.views))
+
+    def _adapted(
+        self, state: _State, group: Group, candidate: OperatorCandidate
+    ) -> tuple[tuple[Conversions, ...], int]:
+        """Conversions of each operand, and the resident bytes that open operands claim."""
+        steps, claimed = [], 0
+        taken: dict[tuple[int, tuple[Formula, ...]], Storage] = {}
+        for value, spec in zip(group.operands, candidate.operands, strict=True):
+            place = state.places[value.id]
+            home = self._home(state, place)
+            if home is None:
+                assert isinstance(place, Open)
+                key = (place.root, place.views)
+                home = taken.get(key)
+                if home is None:
+                    home = taken[key] = spec.home
+                    claimed += home.layout.shard_bytes if place.weight else 0
+            steps.append(conversions(home, spec, value.type.format.scale, self.config.model))
+        return tuple(steps), claimed
+
+    def _send_excess(self, state: _State, group: Group, candidate: OperatorCandidate) -> float:
+        """Cycles by which senders of gathered operands are slower than receivers."""
+        sent = 0
+        for value, spec in zip(group.operands, candidate.operands, strict=True):
+            home = self._home(state, state.places[value.id])
+            if spec.storage is None and home is not None:
+                sent = max(sent, home.layout.shard_bytes)
+        if not sent:
+            return 0.0
+        return max(0.0, self.config.model.send_cycles(sent) - candidate.cost.exchange)
+
+    def _with_constant(self, state: _State, group: Group) -> _State:
+        value = group.results[0]
+        state.places[value.id] = Open(value.id, (), weight=True)
+        state.last = _Link(Choice(group, None), state.last)
+        return state
+
+    def _with_view(self, state: _State, group: Group) -> _State:
+        value, operand = group.results[0], group.operands[0]
+        place = state.places[operand.id]
+        home = self._home(state, place)
+        if home is not None:
+            state.places[value.id] = home.viewed(group.formula, value.type.shape)
+        else:
+            assert isinstance(place, Open)
+            views = (*place.views, group.formula)
+            state.places[value.id] = Open(place.root, views, place.weight)
+        state.last = _Link(Choice(group, None), state.last)
+        return state
+
+    # repeats
+
+    def _with_repeat(self, state: _State, group: Group, price: float, limit: int) -> _State:
+        repeat = group.repeat
+        assert repeat is not None
+        given = repeat.parts(group.operands)
+        arguments = repeat.arguments
+        places: dict[int, Place] = {}
+        for outer, argument in zip(given.invariants, arguments.invariants, strict=True):
+            places[argument.id] = self._settled(state, state.places[outer.id])
+        for values, (argument,) in zip(given.sequences, arguments.sequences, strict=True):
+            places[argument.id] = self._sequence_place(state, values, argument)
+        key = (group.first.id, tuple(places.items()), price, limit)
+        if key not in self._bodies:
+            self._bodies[key] = self._body(group, places, price, limit)
+        body = self._bodies[key]
+        return self._with_body(state, group, body, price)
+
+    def _settled(self, state: _State, place: Place) -> Place:
+        home = self._home(state, place)
+        return place if home is None else home
+
+    def _sequence_place(self, state: _State, values: tuple[Value, ...], argument: Value) -> Place:
+        """Open if all values of the sequence are; else one format for all."""
+        places = [state.places[value.id] for value in values]
+        if all(isinstance(each, Open) and self._home(state, each) is None for each in places):
+            weight = all(isinstance(each, Open) and each.weight for each in places)
+            return Open(argument.id, (), weight)
+        return self._default(argument)
+
+    def _default(self, value: Value) -> Storage:
+        precision = PRECISIONS[value.type.dtype]
+        format = spread_format(value.type.shape, precision, self.config.tiles)
+        return Storage(format.with_precision(precision, value.type.format.scale), value.type.shape)
+
+    def _body(self, group: Group, places: dict[int, Place], price: float, limit: int) -> RegionPlan:
+        """The body's plan, with what it carries where it is best made or where it spreads evenly."""
+        repeat = group.repeat
+        assert repeat is not None
+        arguments = repeat.arguments.carried
+        spread = tuple(self._default(argument) for argument in arguments)
+
+        def searched(carried: tuple[Storage, ...], exits: tuple[Storage | None, ...]) -> RegionPlan:
+            entered = dict(zip((each.id for each in arguments), carried, strict=True))
+            return self.search(repeat.body, {**places, **entered}, price, limit, exits)
+
+        anywhere = searched(spread, (None,) * len(spread))
+        made = tuple(
+            _or_default(anywhere.places.get(result.id), default)
+            for result, default in zip(repeat.body.results, spread, strict=True)
+        )
+        plans = [searched(carried, carried) for carried in dict.fromkeys((made, spread))]
+        return min(plans, key=lambda plan: plan.cycles + price * plan.resident)
+
+    def _with_body(self, state: _State, group: Group, body: RegionPlan, price: float) -> _State:
+        repeat = group.repeat
+        assert repeat is not None
+        given, arguments = repeat.parts(group.operands), repeat.arguments
+        homes = dict(state.homes)
+        wanted: list[Storage | None] = []
+        for argument in arguments.carried:
+            place = body.places[argument.id]
+            assert isinstance(place, Storage)
+            wanted.append(place)
+        wanted += [None] * len(given.invariants)
+        resident = 0
+        of_sequence = {argument.id: i for i, (argument,) in enumerate(arguments.sequences)}
+        for (root, views), home in body.homes.items():
+            copies = 1
+            if root in of_sequence:
+                copies = repeat.count
+                for value in given.sequences[of_sequence[root]]:
+                    place = state.places[value.id]
+                    assert isinstance(place, Open)
+                    homes[(place.root, (*place.views, *views))] = home
+            else:
+                homes[(root, views)] = home
+            resident += home.layout.shard_bytes * copies
+        for values, (argument,) in zip(given.sequences, arguments.sequences, strict=True):
+            place = body.places[argument.id]
+            wanted += [place if isinstance(place, Storage) else None] * len(values)
+        steps = []
+        for value, target in zip(group.operands, wanted, strict=True):
+            steps.append(self._entering(state, homes, value, target))
+        cycles = body.cycles * repeat.count + sum(total(each).total for each in steps)
+        places = dict(state.places)
+        for value, argument in zip(group.results, arguments.carried, strict=True):
+            places[value.id] = body.places[argument.id]
+        return _State(
+            places,
+            homes,
+            state.score + cycles + price * resident,
+            state.cycles + cycles,
+            state.resident + resident,
+            _Link(Choice(group, None, tuple(steps), 0.0, body), state.last),
+        )
+
+    def _entering(
+        self,
+        state: _State,
+        homes: dict[tuple[int, tuple[Formula, ...]], Storage],
+        value: Value,
+        target: Storage | None,
+    ) -> Conversions:
+        """What brings an operand of a repeat to where its body has it."""
+        if target is None:
+            return ()
+        place = state.places[value.id]
+        home = place if isinstance(place, Storage) else homes.get((place.root, place.views))
+        if home is None:
+            assert isinstance(place, Open)
+            homes[(place.root, place.views)] = home = target
+        spec = OperandSpec(target.format.precision, target, target)
+        return conversions(home, spec, value.type.format.scale, self.config.model)
+
+    # the end of a region
+
+    def _ended(
+        self, state: _State, region: Region, exits: tuple[Storage | None, ...] | None
+    ) -> tuple[float, tuple[Conversions, ...], dict[tuple[int, tuple[Formula, ...]], Storage]]:
+        homes = dict(state.homes)
+        steps = []
+        for value, target in zip(
+            region.results, exits or (None,) * len(region.results), strict=True
+        ):
+            place = state.places[value.id]
+            if isinstance(place, Open) and (place.root, place.views) not in homes:
+                homes[(place.root, place.views)] = target or self._default(value)
+            steps.append(self._entering(state, homes, value, target))
+        return state.score + sum(total(each).total for each in steps), tuple(steps), homes
+
+    def _plan(
+        self,
+        state: _State,
+        exits: tuple[Conversions, ...],
+        homes: dict[tuple[int, tuple[Formula, ...]], Storage],
+    ) -> RegionPlan:
+        choices = []
+        link = state.last
+        while link is not None:
+            choices.append(link.choice)
+            link = link.before
+        cycles = state.cycles + sum(total(each).total for each in exits)
+        return RegionPlan(
+            state.places, tuple(reversed(choices)), exits, homes, cycles, state.resident
+        )
+
+
+def _or_default(place: Place | None, default: Storage) -> Storage:
+    """Where a carried value can stay: a place of its own, not a view of others."""
+    if isinstance(place, Storage) and place.view is None:
+        return place
+    return default
+
+
+def _extended(state: _State, choice: Choice, score: float, price: float) -> _State:
+    candidate, group = choice.candidate, choice.group
+    assert candidate is not None
+    places, homes = dict(state.places), dict(state.homes)
+    claimed = 0
+    for value, spec in zip(group.operands, candidate.operands, strict=True):
+        place = places[value.id]
+        if isinstance(place, Open) and (place.root, place.views) not in homes:
+            homes[(place.root, place.views)] = spec.home
+            claimed += spec.home.layout.shard_bytes if place.weight else 0
+    places[group.results[0].id] = candidate.result
+    cycles = score - state.score - price * claimed
+    return _State(
+        places,
+        homes,
+        score,
+        state.cycles + cycles,
+        state.resident + claimed,
+        _Link(choice, state.last),
+    )
+
+
+def _last_needs(groups: tuple[Group, ...], region: Region) -> list[frozenset[int]]:
+    """For each group, the values that are needed after it."""
+    needed = {value.id for value in region.results}
+    after = []
+    for group in reversed(groups):
+        after.append(frozenset(needed))
+        needed |= {value.id for value in group.operands}
+    return after[::-1]
+
+
+def _pruned(states: list[_State], live: frozenset[int]) -> list[_State]:
+    """The best of each set that agrees on where live values are; of these the best."""
+    best: dict[tuple[tuple[int, Place], ...], _State] = {}
+    for state in sorted(states, key=lambda state: state.score):
+        where = tuple((key, place) for key, place in state.places.items() if key in live)
+        best.setdefault(where, state)
+    return list(best.values())[:BEAM]
