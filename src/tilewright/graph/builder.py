@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.graph import operators as ops
+from tilewright.graph.faults import GraphError
 from tilewright.graph.indexing import read_index
 from tilewright.graph.operator import Formula
 from tilewright.graph.tensor import Part, Scalar, Tensor
@@ -38,12 +39,18 @@ class Builder(ABC):
         self, values: Any, format: DType | NumberFormat = DType.F16, *, name: str = ""
     ) -> Tensor:
         """Numbers that are part of the graph: a number or an array of any shape."""
-        array = np.asarray(values, np.float64)
+        try:
+            array = np.asarray(values, np.float64)
+        except (TypeError, ValueError):
+            raise misuse(f"expected a tensor, a number or an array, found {values!r}") from None
         flat = tuple(array.ravel().tolist())
-        if len(set(flat)) == 1 and math.copysign(1, min(flat)) == math.copysign(1, max(flat)):
+        if len({number.hex() for number in flat}) == 1:  # which tells −0 from 0
             flat = flat[:1]
-        type = ValueType(as_format(format), array.shape)
-        return self.apply(ops.Constant(type, flat), name=name)
+        try:
+            operator = ops.Constant(ValueType(as_format(format), array.shape), flat)
+        except GraphError as fault:
+            raise misuse(f"constant: {fault}") from None
+        return self.apply(operator, name=name)
 
     # Matrices and attention
 
@@ -134,7 +141,10 @@ class Builder(ABC):
         epsilon: float = 1e-5,
         name: str = "",
     ) -> Tensor:
-        """Along the last axis; `scale` and `bias` have one number for each of its elements."""
+        """Along the last axis; `scale` and `bias` have one number for each of its elements.
+
+        A bias without a scale is given a scale of ones.
+        """
         return self._normalised(ops.LayerNorm(float(epsilon)), x, scale, bias, name)
 
     def rms_norm(
@@ -146,7 +156,10 @@ class Builder(ABC):
         epsilon: float = 1e-5,
         name: str = "",
     ) -> Tensor:
-        """Along the last axis; `scale` and `bias` have one number for each of its elements."""
+        """Along the last axis; `scale` and `bias` have one number for each of its elements.
+
+        A bias without a scale is given a scale of ones.
+        """
         return self._normalised(ops.RmsNorm(float(epsilon)), x, scale, bias, name)
 
     def reduce_sum(self, x: Tensor, axes: int = 1, *, keep: bool = False, name: str = "") -> Tensor:
@@ -215,7 +228,11 @@ class Builder(ABC):
 
     def cast(self, x: Tensor, to: DType | NumberFormat, *, name: str = "") -> Tensor:
         """The same numbers in another format; `DType.F8F143.scaled(-4)` is one with a scale."""
-        return self.apply(ops.Cast(as_format(to)), x, name=name)
+        try:
+            operator = ops.Cast(as_format(to))
+        except GraphError as fault:
+            raise misuse(f"cast: {fault}") from None
+        return self.apply(operator, x, name=name)
 
     def _reduced(self, kind: ops.Reduction, x: Tensor, axes: int, keep: bool, name: str) -> Tensor:
         return self.apply(ops.Reduce(kind, python_operator.index(axes), bool(keep)), x, name=name)

@@ -175,11 +175,11 @@ def _read(source: Source, given: Any) -> tuple[Array, str]:
     type = source.value.type
     try:
         array = np.asarray(given)
+        if np.iscomplexobj(array):
+            return array, "holds complex numbers"
         numbers = array.astype(np.float64)
     except (TypeError, ValueError):
         return np.empty(0), "is not an array of numbers"
-    if np.iscomplexobj(array):
-        return array, "holds complex numbers"
     if array.shape != type.shape:
         return array, f"has the shape {show_shape(array.shape)}, expected {type}"
     if type.dtype.is_float:

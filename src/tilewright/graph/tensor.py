@@ -1,5 +1,6 @@
 """What users hold while they build a graph: a value that knows its graph."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import EllipsisType
 from typing import TYPE_CHECKING, SupportsIndex
@@ -87,14 +88,23 @@ class Tensor:
         """As in NumPy: steps of 1 only; a whole number takes one element and drops the axis."""
         return self.graph.index(self, parts if isinstance(parts, tuple) else (parts,))
 
-    def reshape(self, *shape: int) -> "Tensor":
-        return self.graph.reshape(self, shape)
+    def reshape(self, *shape: int | Sequence[int]) -> "Tensor":
+        """To extents or one sequence of them; one may be −1."""
+        return self.graph.reshape(self, _spread(shape))
 
-    def transpose(self, *order: int) -> "Tensor":
-        return self.graph.transpose(self, order or None)
+    def transpose(self, *order: int | Sequence[int]) -> "Tensor":
+        """By an order of axes; without one, the last two change places."""
+        return self.graph.transpose(self, _spread(order) or None)
 
     def cast(self, to: DType | NumberFormat) -> "Tensor":
         return self.graph.cast(self, to)
 
     def __repr__(self) -> str:
         return f"<Tensor {self.value}>"
+
+
+def _spread(numbers: tuple[int | Sequence[int], ...]) -> list[int]:
+    """The numbers, or those of the one sequence among them."""
+    return [
+        number for each in numbers for number in (each if isinstance(each, Sequence) else [each])
+    ]

@@ -47,6 +47,9 @@ class NumberFormat:
     scale: int = 0
 
     def __post_init__(self) -> None:
+        if not isinstance(self.dtype, DType):
+            known = ", ".join(str(each) for each in DType)
+            raise GraphError(f"a number format is one of {known}; found {self.dtype!r}")
         object.__setattr__(self, "scale", operator.index(self.scale))
         if self.scale and self.dtype is not DType.F8F143:
             raise GraphError(f"{self.dtype.name} has no scale, found {self.scale}")
