@@ -191,6 +191,7 @@ class Assembler:
         sequences = []
         for entries, (argument,) in zip(entering.sequences, arguments.sequences, strict=True):
             sequences += self._sequence(plan, scope, body, inner, entries, argument, group, steps)
+        invariants += self._constants_of(plan, scope, body, inner)
         inner_steps, yielded = self._region(body, inner, repeat.body.results)
         carried = []
         for value, initial, argument, end in zip(
@@ -255,6 +256,19 @@ class Assembler:
             outer = self._opened(plan, scope, key, value)
             inner.opened[key] = self._value(argument, storage)
             pairs.append((outer, inner.opened[key]))
+        return pairs
+
+    def _constants_of(
+        self, plan: RegionPlan, scope: _Scope, body: RegionPlan, inner: _Scope
+    ) -> list[tuple[MidValue, MidValue]]:
+        """Constants made in a body are loaded once, outside, and given to it."""
+        pairs = []
+        for key, storage in body.homes.items():
+            if key[0] in self._constants and key not in inner.opened:
+                value = self._constants[key[0]].results[0]
+                outer = self._opened(plan, scope, key, value)
+                inner.opened[key] = self._value(value, storage)
+                pairs.append((outer, inner.opened[key]))
         return pairs
 
     def _sequence(

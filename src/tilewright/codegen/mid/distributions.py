@@ -6,6 +6,7 @@ from math import prod
 from tilewright.codegen.mid.formats import AxisTiling, Digit, MemoryClass, TensorFormat, padded
 from tilewright.codegen.mid.layout import Shape
 from tilewright.codegen.mid.orders import ElementOrder, Precision, granule
+from tilewright.codegen.mid.storage import WORD
 
 COLUMN_BLOCK = 16
 """Columns that spread formats keep together: a panel of the matrix engine."""
@@ -33,6 +34,24 @@ def spread_format(shape: Shape, precision: Precision, tiles: int) -> TensorForma
         digits.append(Digit(len(shape) - 1, parts))
         axes[-1] = padded(COLUMN_BLOCK)
     return TensorFormat(precision, ElementOrder.ROW_MAJOR, tuple(axes), tuple(digits))
+
+
+@lru_cache(maxsize=4096)
+def words_format(shape: Shape, precision: Precision, along: int, tiles: int) -> TensorFormat:
+    """Spread over the chip with whole words along the last axis (-1) or the last but one (-2)."""
+    if along == -1 or precision.bytes >= WORD or len(shape) < 2:
+        return spread_format(shape, precision, tiles)
+    turned = spread_format((*shape[:-2], shape[-1], shape[-2]), precision, tiles)
+    last = len(shape) - 1
+    turn = {last: last - 1, last - 1: last}
+    grid = tuple(
+        Digit(turn.get(digit.axis, digit.axis), digit.size, digit.weight)
+        if digit.axis is not None
+        else digit
+        for digit in turned.grid
+    )
+    axes = (*turned.axes[:-2], padded(COLUMN_BLOCK), turned.axes[-2])
+    return TensorFormat(precision, ElementOrder.OUTPUT_TRANSPOSED, axes, grid)
 
 
 def _row_digits(shape: Shape, tiles: int) -> tuple[list[Digit], int]:

@@ -40,13 +40,18 @@ _DTYPES = {
 
 
 def evaluate_mid(
-    graph: MidGraph, inputs: Mapping[str, ArrayLike], parameters: Mapping[str, ArrayLike]
+    graph: MidGraph,
+    inputs: Mapping[str, ArrayLike],
+    parameters: Mapping[str, ArrayLike],
+    *,
+    rounding: bool = True,
 ) -> dict[str, Array]:
     """The outputs by name, in float64 (I32 in int64), as the plan would give them.
 
+    Without `rounding`, formats and partial sums round nothing: what remains is the plan's structure.
     Raises PlanError for a missing source or one of the wrong shape.
     """
-    evaluator = _Evaluator(graph.tiles)
+    evaluator = _Evaluator(rounding)
     given = {**inputs, **parameters}
     with np.errstate(all="ignore"):  # infinities and NaN are results like others
         for source in graph.sources:
@@ -73,13 +78,9 @@ def rounded(format: TensorFormat, array: Array) -> Array:
     )
 
 
-def _stored(precision: Precision, array: Array) -> Array:
-    return round_to(NumberFormat(_DTYPES[precision]), array)
-
-
 class _Evaluator:
-    def __init__(self, tiles: int) -> None:
-        self._tiles = tiles
+    def __init__(self, rounding: bool) -> None:
+        self._rounding = rounding
         self._shards: dict[int, Array] = {}
 
     # values
@@ -91,9 +92,9 @@ class _Evaluator:
             raise PlanError(
                 f"{value.name or value}: an array of shape {array.shape} for {list(storage.shape)}"
             )
-        self._shards[value.id] = storage.layout.pack(
-            rounded(storage.format, _to_base(storage, array))
-        )
+        if self._rounding:
+            array = rounded(storage.format, array)
+        self._shards[value.id] = storage.layout.pack(_to_base(storage, array))
 
     def read(self, value: MidValue) -> Array:
         """The elements again, seen through the value's views."""
@@ -117,7 +118,7 @@ class _Evaluator:
                 self.share(step.result, step.operands[0])
             else:
                 operands = [self.read(operand) for operand in step.operands]
-                self.write(step.result, _operation(step, operands))
+                self.write(step.result, self._operation(step, operands))
 
     def _repeat(self, repeat: MidRepeat) -> None:
         for carried in repeat.carried:
@@ -134,6 +135,87 @@ class _Evaluator:
         for carried in repeat.carried:
             self.share(carried.result, carried.argument)
 
+    # operators
+
+    def _operation(self, step: MidOperation, operands: list[Array]) -> Array:
+        if step.kind in (CAST, REARRANGE):
+            return operands[0]
+        assert step.operator is not None
+        assert step.plan is not None
+        if isinstance(step.operator, operators.Gemm):
+            array = self._gemm(step.operator, step.plan, operands)
+        elif isinstance(step.operator, operators.Attention):
+            precision = step.result.storage.format.precision
+            array = self._attention(step.operator, step.plan, operands, precision)
+        else:
+            array = step.operator.evaluate(operands)
+        for epilogue in step.epilogues:
+            array = _epilogue(epilogue, array, operands)
+        return np.asarray(array)
+
+    def _gemm(self, operator: operators.Gemm, plan: OperatorPlan, operands: list[Array]) -> Array:
+        a, b = operands[:2]
+        left = np.swapaxes(a, -1, -2) if operator.transpose_a else a
+        right = np.swapaxes(b, -1, -2) if operator.transpose_b else b
+        return self._split_product(
+            left, right, plan.compute, int(plan.fact("inner_parts") or 1), plan.fact("partial")
+        )
+
+    def _split_product(
+        self, left: Array, right: Array, compute: Precision, parts: int, partial: int | str | None
+    ) -> Array:
+        """A product whose inner axis is divided over tiles, with terms rounded as they are sent."""
+        if parts == 1:
+            return np.asarray(left @ right)
+        group = compute.inner_group
+        inner = left.shape[-1]
+        blocks = -(-inner // group)
+        cuts = [min(part * blocks // parts * group, inner) for part in range(parts + 1)]
+        total: Array = np.zeros(())
+        for start, stop in zip(cuts[:-1], cuts[1:], strict=True):
+            term = left[..., start:stop] @ right[..., start:stop, :]
+            total = total + self._stored(Precision(partial), term)
+        return total
+
+    def _attention(
+        self,
+        operator: operators.Attention,
+        plan: OperatorPlan,
+        operands: list[Array],
+        stored: Precision,
+    ) -> Array:
+        """Scores scaled before they are stored, softmax on whole rows, context."""
+        q, k, v, *counts = operands
+        scores = operator.scale * self._split_product(
+            q,
+            np.swapaxes(k, -1, -2),
+            plan.compute,
+            int(plan.fact("scores_parts") or 1),
+            plan.fact("scores_partial"),
+        )
+        scores = self._stored(stored, scores)
+        visible = np.ones(scores.shape[-2:], bool)
+        if operator.causal:
+            visible = np.tri(*scores.shape[-2:], dtype=bool)
+        if counts:
+            within = np.arange(scores.shape[-1]) < counts[0][..., None, None, None]
+            visible = visible & within
+            v = np.where(np.swapaxes(within, -1, -2), v, 0.0)
+        scores = np.where(visible, scores, -np.inf)
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        probabilities = self._stored(stored, weights / weights.sum(axis=-1, keepdims=True))
+        return self._split_product(
+            probabilities,
+            v,
+            plan.compute,
+            int(plan.fact("context_parts") or 1),
+            plan.fact("context_partial"),
+        )
+
+    def _stored(self, precision: Precision, array: Array) -> Array:
+        """Numbers as they are in between, on their way from tile to tile."""
+        return round_to(NumberFormat(_DTYPES[precision]), array) if self._rounding else array
+
 
 def _to_base(storage: Storage, array: Array) -> Array:
     if storage.view is None:
@@ -143,84 +225,9 @@ def _to_base(storage: Storage, array: Array) -> Array:
     return base
 
 
-def _operation(step: MidOperation, operands: list[Array]) -> Array:
-    if step.kind in (CAST, REARRANGE):
-        return operands[0]
-    assert step.operator is not None
-    assert step.plan is not None
-    if isinstance(step.operator, operators.Gemm):
-        array = _gemm(step.operator, step.plan, operands)
-    elif isinstance(step.operator, operators.Attention):
-        precision = step.result.storage.format.precision
-        array = _attention(step.operator, step.plan, operands, precision)
-    else:
-        array = step.operator.evaluate(operands)
-    for epilogue in step.epilogues:
-        array = _epilogue(epilogue, array, operands)
-    return np.asarray(array)
-
-
 def _epilogue(epilogue: Epilogue, array: Array, operands: list[Array]) -> Array:
     if epilogue.operand is None:
         return np.asarray(epilogue.operator.evaluate([array]))
     other = operands[epilogue.operand]
     pair = [array, other] if epilogue.product_first else [other, array]
     return np.asarray(epilogue.operator.evaluate(pair))
-
-
-def _gemm(operator: operators.Gemm, plan: OperatorPlan, operands: list[Array]) -> Array:
-    a, b = operands[:2]
-    left = np.swapaxes(a, -1, -2) if operator.transpose_a else a
-    right = np.swapaxes(b, -1, -2) if operator.transpose_b else b
-    return _split_product(
-        left, right, plan.compute, int(plan.fact("inner_parts") or 1), plan.fact("partial")
-    )
-
-
-def _split_product(
-    left: Array, right: Array, compute: Precision, parts: int, partial: int | str | None
-) -> Array:
-    """A product whose inner axis is divided over tiles, with terms rounded as they are sent."""
-    if parts == 1:
-        return np.asarray(left @ right)
-    group = compute.inner_group
-    inner = left.shape[-1]
-    blocks = -(-inner // group)
-    cuts = [min(part * blocks // parts * group, inner) for part in range(parts + 1)]
-    total: Array = np.zeros(())
-    for start, stop in zip(cuts[:-1], cuts[1:], strict=True):
-        term = left[..., start:stop] @ right[..., start:stop, :]
-        total = total + _stored(Precision(partial), term)
-    return total
-
-
-def _attention(
-    operator: operators.Attention, plan: OperatorPlan, operands: list[Array], stored: Precision
-) -> Array:
-    """Scores scaled before they are stored, softmax on whole rows, context."""
-    q, k, v, *counts = operands
-    scores = operator.scale * _split_product(
-        q,
-        np.swapaxes(k, -1, -2),
-        plan.compute,
-        int(plan.fact("scores_parts") or 1),
-        plan.fact("scores_partial"),
-    )
-    scores = _stored(stored, scores)
-    visible = np.ones(scores.shape[-2:], bool)
-    if operator.causal:
-        visible = np.tri(*scores.shape[-2:], dtype=bool)
-    if counts:
-        within = np.arange(scores.shape[-1]) < counts[0][..., None, None, None]
-        visible = visible & within
-        v = np.where(np.swapaxes(within, -1, -2), v, 0.0)
-    scores = np.where(visible, scores, -np.inf)
-    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    probabilities = _stored(stored, weights / weights.sum(axis=-1, keepdims=True))
-    return _split_product(
-        probabilities,
-        v,
-        plan.compute,
-        int(plan.fact("context_parts") or 1),
-        plan.fact("context_partial"),
-    )

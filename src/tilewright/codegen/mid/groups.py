@@ -35,6 +35,9 @@ class Group:
 
     @property
     def is_view(self) -> bool:
+        """A cast to the format that the operand has is one too."""
+        if isinstance(self.first.operator, operators.Cast):
+            return self.operands[0].type.format == self.results[0].type.format
         return isinstance(self.first.operator, VIEWS)
 
     @property

@@ -75,22 +75,25 @@ class Storage:
         return f"{self.format}, seen by {names} of {list(self.base)}"
 
 
+WORD = 4
+"""Bytes that the exchange moves at once."""
+
+
 @lru_cache(maxsize=8192)
 def keeps_words(storage: Storage, axis: int) -> bool:
-    """Whether aligned pairs of neighbours along `axis` (-1 or -2) lie side by side on one tile.
+    """Whether neighbours along `axis` (-1 or -2) that fill a word lie side by side on one tile.
 
-    Then the exchange, which moves words of 4 bytes, can gather f16 elements in another order. It is
+    Then the exchange, which moves whole words, can gather the elements in another order. It is
     probed on the first rows: shards and views are regular.
     """
     shape = storage.shape
-    if storage.format.precision.bytes >= 4 or len(shape) < -axis or shape[axis] < 2:
+    group = WORD // storage.format.precision.bytes
+    if group < 2 or len(shape) < -axis or shape[axis] < 2:
         return True
-    pairs = np.arange(shape[axis] // 2) * 2
     others = [np.arange(min(extent, _PROBED_ROWS)) for extent in shape]
-    others[axis] = pairs
-    first = tuple(np.meshgrid(*others, indexing="ij"))
-    second = list(first)
-    second[axis] = second[axis] + 1
-    tile, offset = storage.locate(first)
-    next_tile, next_offset = storage.locate(tuple(second))
-    return bool(np.all(tile == next_tile) and np.all(offset + 1 == next_offset))
+    others[axis] = np.arange(shape[axis])
+    tile, offset = storage.locate(tuple(np.meshgrid(*others, indexing="ij")))
+    tile, offset = np.moveaxis(tile, axis, 0), np.moveaxis(offset, axis, 0)
+    joint = np.arange(1, shape[axis]) % group != 0
+    together = (tile[1:] == tile[:-1]) & (offset[1:] == offset[:-1] + 1)
+    return bool(np.all(together[joint]))

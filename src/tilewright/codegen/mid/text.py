@@ -2,7 +2,14 @@
 
 from collections.abc import Iterator
 
-from tilewright.codegen.mid.dispatch import Gather, KernelCall, Loop, OperatorDispatch, Scatter, Step
+from tilewright.codegen.mid.dispatch import (
+    Gather,
+    KernelCall,
+    Loop,
+    OperatorDispatch,
+    Scatter,
+    Step,
+)
 from tilewright.codegen.mid.midgraph import MidGraph, MidOperation, MidRepeat, MidStep, MidValue
 
 

@@ -46,7 +46,9 @@ def concat_candidates(
 ) -> list[OperatorCandidate]:
     """The result spread over the chip. `Gather` moves part i to its range along `axis`."""
     precision = operands[0].precision
-    result = Storage(spread_format(shape, precision, config.tiles), shape)
+    scale = operands[0].scale
+    format = spread_format(shape, precision, config.tiles).with_precision(precision, scale)
+    result = Storage(format, shape)
     layout = result.layout
     last = axis == len(shape) - 1
     odd = last and any(operand.shape[-1] * precision.bytes % 4 for operand in operands[:-1])
@@ -56,7 +58,8 @@ def concat_candidates(
     specs = []
     resident = 0
     for operand in operands:
-        home = Storage(spread_format(operand.shape, precision, config.tiles), operand.shape)
+        format = spread_format(operand.shape, precision, config.tiles)
+        home = Storage(format.with_precision(precision, scale), operand.shape)
         specs.append(OperandSpec(precision, None, home, -1 if operand.shape else None))
         resident += home.layout.shard_bytes if operand.storage is None and operand.weight else 0
     return [

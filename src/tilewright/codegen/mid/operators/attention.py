@@ -25,7 +25,7 @@ from tilewright.codegen.mid.dispatch import (
     Slot,
     Step,
 )
-from tilewright.codegen.mid.distributions import rows_format, spread_format
+from tilewright.codegen.mid.distributions import rows_format, words_format
 from tilewright.codegen.mid.formats import Digit, TensorFormat
 from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.layout import Shape
@@ -48,8 +48,7 @@ class AttentionRecipe(Recipe):
 
     @property
     def _scores(self) -> Storage:
-        form = self.scores.product(self.scores.result, reduced=True)
-        return Storage(form, self.scores.base)
+        return self.scores.stored(self.rows.shape)
 
     def dispatch(self, operands: tuple[Storage, ...], result: Storage) -> OperatorDispatch:
         q, k, v, *counts = operands
@@ -124,7 +123,7 @@ def attention_candidates(
     limit: int,
 ) -> list[OperatorCandidate]:
     """Pairs of grids for the two products."""
-    q, k, v, *_ = operands
+    q, k, v = (replace(operand, weight=False) for operand in operands[:3])
     table: Shape = (*q.shape[:-1], k.shape[-2])
     scores_product = product_of((q, k), (False, True), table, precision)
     rows = Storage(rows_format(table, precision, config.tiles), table)
@@ -157,7 +156,7 @@ def _candidate(
     config: PipelineConfig,
 ) -> OperatorCandidate:
     precision = scores.result
-    table = Storage(scores.product(precision, reduced=True), scores.base)
+    table = scores.stored(rows.shape)
     whole = table.format.partitions(len(table.base) - 1) == 1
     on_rows = table if whole else rows
     kernel = CATALOGUE[f"softmax_{precision.value}"]
@@ -172,7 +171,7 @@ def _candidate(
         table_bytes + (0 if whole else row_bytes),
         context.grid.transient + row_bytes,
     )
-    result = Storage(context.product(precision, reduced=True), context.base)
+    result = context.stored(shape)
     names = (f"gemm_{scores.compute.value}", kernel.name)
     return OperatorCandidate(
         f"{_parts(scores)}, {'whole' if whole else 'gathered'} rows, {_parts(context)}",
@@ -209,7 +208,8 @@ def _specs(operands: tuple[Operand, ...], config: PipelineConfig) -> list[Operan
     specs = []
     # q and k are multiplied along the size of heads, v along tokens
     for operand, along in zip(operands, (-1, -1, -2), strict=False):
-        home = Storage(spread_format(operand.shape, operand.precision, config.tiles), operand.shape)
+        format = words_format(operand.shape, operand.precision, along, config.tiles)
+        home = Storage(format.with_precision(operand.precision, operand.scale), operand.shape)
         specs.append(OperandSpec(operand.precision, None, home, along, alignment))
     for counts in operands[3:]:
         everywhere = TensorFormat(

@@ -21,7 +21,7 @@ from tilewright.codegen.mid.dispatch import (
     Slot,
     Step,
 )
-from tilewright.codegen.mid.distributions import broadcast_format, spread_format
+from tilewright.codegen.mid.distributions import broadcast_format, words_format
 from tilewright.codegen.mid.formats import AxisTiling, Digit, MemoryClass, TensorFormat, padded
 from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.layout import Shape
@@ -160,6 +160,10 @@ class GemmRecipe(Recipe):
         grid = tuple(digit for digit in digits if digit.size > 1)
         return TensorFormat(precision, order, tuple(axes), grid, MemoryClass.INTERLEAVED)
 
+    def stored(self, shape: Shape) -> Storage:
+        """The complete product, seen in the extents of the graph."""
+        return seen_as(Storage(self.product(self.result, reduced=True), self.base), shape)
+
     # dispatch
 
     def dispatch(self, operands: tuple[Storage, ...], result: Storage) -> OperatorDispatch:
@@ -206,11 +210,11 @@ class GemmRecipe(Recipe):
             gathered = False
         if gathered:
             name = label
-            staged = Storage(self.working(side, precision), side.shape)
+            staged = seen_as(Storage(self.working(side, precision), side.shape), storage.shape)
             slots.append(Slot(label, staged, self.grid.steps))
             moves.append((source, label))
         if precision is not self.compute:
-            cast = Storage(self.working(side, self.compute), side.shape)
+            cast = seen_as(Storage(self.working(side, self.compute), side.shape), storage.shape)
             slots.append(Slot(f"{label} cast", cast, self.grid.steps))
             kernel = f"cast_{precision.value}_{self.compute.value}"
             casts.append(KernelCall(kernel, ("plain",), (name,), f"{label} cast"))
@@ -218,9 +222,8 @@ class GemmRecipe(Recipe):
         return name, slots, moves, list(casts)
 
     def _already_there(self, side: Side, storage: Storage) -> bool:
-        return self.grid.steps == 1 and storage == Storage(
-            self.working(side, storage.format.precision), side.shape
-        )
+        wanted = Storage(self.working(side, storage.format.precision), side.shape)
+        return self.grid.steps == 1 and storage == seen_as(wanted, storage.shape)
 
     def _paired(self, moves: list[tuple[str, str]]) -> tuple[str, ...]:
         """Which gathered operands do not depend on a tile pair's digit."""
@@ -291,6 +294,11 @@ class GemmRecipe(Recipe):
                 slots.append(Slot(f"residual {each.operand}", there))
                 moves.append((source.name, f"residual {each.operand}"))
         return tuple(moves)
+
+
+def seen_as(storage: Storage, shape: Shape) -> Storage:
+    """The same in other extents, if they differ."""
+    return storage if storage.shape == shape else storage.viewed(Reshape(shape), shape)
 
 
 def _stacked(format: TensorFormat, count: int) -> TensorFormat:
@@ -463,10 +471,7 @@ def _candidate(
     recipe: GemmRecipe, operands: tuple[Operand, ...], shape: Shape, config: PipelineConfig
 ) -> OperatorCandidate:
     grid = recipe.grid
-    form = recipe.product(recipe.result, reduced=True)
-    result = Storage(form, recipe.base)
-    if recipe.base != shape:
-        result = result.viewed(Reshape(shape), shape)
+    result = recipe.stored(shape)
     specs = [_operand_spec(recipe, index, operands[index], config) for index in (0, 1)]
     specs += [
         _epilogue_spec(recipe, each, operands, result)
@@ -519,13 +524,12 @@ def _operand_spec(
     kernel = CATALOGUE[f"gemm_{recipe.compute.value}"]
     tail = kernel.access_tail if side is recipe.left else 0
     if side.stored is not None:
-        home = Storage(recipe.home(side), side.shape)
-        if side.shape != operand.shape:
-            home = home.viewed(Reshape(operand.shape), operand.shape)
+        home = seen_as(Storage(recipe.home(side), side.shape), operand.shape)
         return OperandSpec(operand.precision, home, home, None, kernel.alignment, tail)
     # a format of fewer bits is gathered as it is and cast where it is used
-    home = Storage(spread_format(operand.shape, operand.precision, config.tiles), operand.shape)
     along = side.inner - len(side.shape)
+    format = words_format(operand.shape, operand.precision, along, config.tiles)
+    home = Storage(format.with_precision(operand.precision, operand.scale), operand.shape)
     return OperandSpec(operand.precision, None, home, along, kernel.alignment, tail)
 
 
@@ -541,7 +545,5 @@ def _epilogue_spec(
     shape = operand.shape
     flat: Shape = shape[-min(len(shape), len(recipe.base)) :] if shape else ()
     format = broadcast_format(result.format, recipe.base, flat, operand.precision, operand.scale)
-    home = Storage(format, flat)
-    if flat != shape:
-        home = home.viewed(Reshape(shape), shape)
+    home = seen_as(Storage(format, flat), shape)
     return OperandSpec(operand.precision, home, home)

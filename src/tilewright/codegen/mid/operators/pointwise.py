@@ -82,14 +82,15 @@ def cast_candidates(
 ) -> list[OperatorCandidate]:
     """On the tiles where the operand is."""
     kernel = CATALOGUE.get(f"cast_{operand.precision.value}_{precision.value}")
+    spread = spread_format(operand.shape, operand.precision, config.tiles)
     storage = operand.storage or Storage(
-        spread_format(operand.shape, operand.precision, config.tiles), operand.shape
+        spread.with_precision(operand.precision, operand.scale), operand.shape
     )
     format = storage.format.with_precision(precision, scale)
     result = Storage(format, storage.base, storage.view)
     spec = OperandSpec(operand.precision, storage, storage)
     layout = result.layout
-    # a change of scale alone is a cast of codes through f16
+    # between scales of f8: through f16
     name = kernel.name if kernel is not None else f"cast_{precision.value}_f16"
     return [
         OperatorCandidate(
