@@ -17,6 +17,7 @@ from tilewright.cli.bench.exchange import exchange_figures
 from tilewright.cli.bench.figure import Benchmark, Figure
 from tilewright.cli.bench.isa import isa_figures
 from tilewright.cli.bench.link import link_figures
+from tilewright.cli.bench.plan import plan_figures
 from tilewright.errors import TilewrightError
 
 BENCHMARKS: dict[str, Benchmark] = {
@@ -25,6 +26,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "link": link_figures,
     "emulator": emulator_figures,
     "exchange": exchange_figures,
+    "plan": plan_figures,
 }
 
 

@@ -6,6 +6,7 @@ are those of the worst tile: the chip is bulk-synchronous, so the largest shard 
 
 from dataclasses import dataclass
 
+from tilewright.codegen.mid.faults import PlanError
 from tilewright.target import rates, timing
 
 
@@ -98,4 +99,11 @@ CONSERVATIVE = CostModel("conservative", timing.GLOBAL_SYNC.value, paired=False)
 """The vendor's planning constant for a phase and 32-bit messages only: for comparison with
 estimates that were made so."""
 
-MODELS = {model.name: model for model in (MEASURED, CONSERVATIVE)}
+_MODELS = {model.name: model for model in (MEASURED, CONSERVATIVE)}
+
+
+def cost_model(name: str) -> CostModel:
+    """By name: measured or conservative. Raises PlanError for another."""
+    if name not in _MODELS:
+        raise PlanError(f"no cost model '{name}'; there are: {', '.join(_MODELS)}")
+    return _MODELS[name]

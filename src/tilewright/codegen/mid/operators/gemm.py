@@ -387,11 +387,13 @@ def recipes(
     product: Product, config: PipelineConfig, limit: int, orientations: tuple[bool, ...] = BOTH
 ) -> tuple[GemmRecipe, ...]:
     """Grids worth considering, the fastest first."""
-    return _recipes(product, config.tiles, config.model, config.most_copies, limit, orientations)
+    return scanned_recipes(
+        product, config.tiles, config.model, config.most_copies, limit, orientations
+    )
 
 
 @lru_cache(maxsize=1024)
-def _recipes(
+def scanned_recipes(
     product: Product,
     tiles: int,
     model: CostModel,

@@ -82,7 +82,7 @@ class GemmGrid:
 
 
 @lru_cache(maxsize=4096)
-def _part_counts(extent: int, limit: int) -> tuple[int, ...]:
+def part_counts(extent: int, limit: int) -> tuple[int, ...]:
     """The least number of parts for each size of the largest part."""
     sizes = {-(-extent // parts) for parts in range(1, min(extent, limit) + 1)}
     return tuple(sorted({-(-extent // size) for size in sizes if -(-extent // size) <= limit}))
@@ -106,7 +106,7 @@ class _Grids:
 def batch_splits(batch: tuple[int, ...], tiles: int) -> tuple[tuple[int, ...], ...]:
     """Ways to divide the batch axes: for each size of the largest part, the one with fewest parts."""
     best: dict[int, tuple[int, ...]] = {}
-    choices = [_part_counts(extent, tiles) for extent in batch]
+    choices = [part_counts(extent, tiles) for extent in batch]
     for parts in product(*choices):
         if prod(parts) > tiles:
             continue
@@ -117,14 +117,14 @@ def batch_splits(batch: tuple[int, ...], tiles: int) -> tuple[tuple[int, ...], .
 
 
 @lru_cache(maxsize=512)
-def _grids(batch: tuple[int, ...], rows: int, columns: int, inner: int, tiles: int) -> _Grids:
+def all_grids(batch: tuple[int, ...], rows: int, columns: int, inner: int, tiles: int) -> _Grids:
     splits = batch_splits(batch, tiles)
     kept = [np.arange(len(splits))]
     parts = np.array([prod(split) for split in splits], np.int64)
     sizes = [prod(-(-n // p) for n, p in zip(batch, split, strict=True)) for split in splits]
     batch_parts, elements = parts, np.array(sizes, np.int64)
     for extent, limit in ((rows, tiles), (columns, tiles), (inner, min(MOST_INNER_PARTS, tiles))):
-        axis = np.array(_part_counts(extent, limit), np.int64)
+        axis = np.array(part_counts(extent, limit), np.int64)
         grown = parts[:, None] * axis
         keep = grown <= tiles
         kept = [np.broadcast_to(each[:, None], keep.shape)[keep] for each in kept]
@@ -168,7 +168,7 @@ def scan(
     group = problem.compute.inner_group
     inner_blocks = _ceil(problem.inner, group)
     column_blocks = _ceil(problem.columns, OUTPUT_GROUP)
-    grids = _grids(problem.batch, problem.rows, column_blocks, inner_blocks, tiles)
+    grids = all_grids(problem.batch, problem.rows, column_blocks, inner_blocks, tiles)
     found = [
         _priced(problem, grids, tiles, model, min(limit, space), copies, partial, columns_fast)
         for columns_fast in (True, False)
