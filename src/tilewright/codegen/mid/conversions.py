@@ -79,35 +79,55 @@ def _cast(storage: Storage, precision: Precision, scale: int) -> Conversion:
 
 
 def _rearrange(storage: Storage, target: Storage, model: CostModel) -> Conversion:
-    """To another format, by the cheapest way that keeps words whole."""
+    """To another format, by the cheapest way that keeps words whole.
+
+    Where neighbours of the target are apart in the source, shards are turned before the move, or
+    after it; if neither works, every element is moved with the word around it.
+    """
     source = storage.format
     same_tiles = (source.grid, source.axes) == (target.format.grid, target.format.axes)
     if same_tiles and (storage.base, storage.view) == (target.base, target.view):
         return _repack(storage, target)
-    slots = [Slot("operand 0", storage), Slot("result", target)]
-    steps: list[Step] = []
-    cycles, work, origin = 0.0, 0, "operand 0"
     by_rows = contiguous_along(target.format.order, rows=True)
     wanted = -2 if by_rows and len(target.shape) > 1 else -1
-    if not keeps_words(storage, wanted):
-        straight = _straight(storage, wanted)
-        if straight is not None:
-            kernel = CATALOGUE["repack_transpose"]
-            slots.append(Slot("straight", straight))
-            steps.append(KernelCall(kernel.name, ("2 bytes",), (origin,), "straight"))
-            cycles += kernel.cycles(straight.layout.shard_elements)
-            work, origin = straight.layout.shard_bytes, "straight"
+    if keeps_words(storage, wanted):
+        return _moved(storage, target, (), model)
+    straight = _straight(storage, wanted)
+    if straight is not None:
+        return _moved(storage, target, (("repack_transpose", straight),), model)
+    turned = Storage(target.format.with_order(ElementOrder.ROW_MAJOR), target.base, target.view)
+    if wanted == -2 and keeps_words(storage, -1) and keeps_words(turned, -1):
+        return _moved(storage, target, (("repack_transpose", turned),), model, before=False)
+    words = (("repack_unpack", _as_words(target)),)
+    return _moved(storage, target, words, model, before=False)
+
+
+def _moved(
+    storage: Storage,
+    target: Storage,
+    repacking: tuple[tuple[str, Storage], ...],
+    model: CostModel,
+    before: bool = True,
+) -> Conversion:
+    """One phase, with shards repacked by a kernel before or after it, through a work buffer."""
+    slots = [Slot("operand 0", storage), Slot("result", target)]
+    steps: list[Step] = [Gather((("operand 0", "result"),))]
+    cycles, work, arriving = 0.0, 0, target
+    for name, buffer in repacking:
+        slots.append(Slot("repacked", buffer))
+        kernel = CATALOGUE[name]
+        turned = buffer if before else target
+        cycles += kernel.cycles(turned.layout.shard_elements)
+        work += buffer.layout.shard_bytes
+        if before:
+            call = KernelCall(name, ("2 bytes",), ("operand 0",), "repacked")
+            steps = [call, Gather((("repacked", "result"),))]
         else:
-            # pairs part: words arrive as they are, and the target takes what it needs of each
-            kernel = CATALOGUE["repack_unpack"]
-            cycles += kernel.cycles(target.layout.shard_elements)
-            work = 2 * target.layout.shard_bytes
-            steps.append(KernelCall(kernel.name, ("2 bytes",), ("arrived",), "result"))
-            slots.append(Slot("arrived", _as_words(target)))
-    moves = Gather(((origin, "arrived" if origin == "operand 0" and work else "result"),))
-    steps.insert(len(steps) if origin == "straight" else 0, moves)
+            arriving = buffer
+            call = KernelCall(name, ("2 bytes",), ("repacked",), "result")
+            steps = [Gather((("operand 0", "repacked"),)), call]
     moved = max(
-        model.receive_cycles(target.layout.shard_bytes),
+        model.receive_cycles(arriving.layout.shard_bytes),
         model.send_cycles(storage.layout.shard_bytes),
     )
     return Conversion(

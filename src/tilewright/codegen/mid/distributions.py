@@ -50,7 +50,8 @@ def words_format(shape: Shape, precision: Precision, along: int, tiles: int) -> 
         else digit
         for digit in turned.grid
     )
-    axes = (*turned.axes[:-2], padded(COLUMN_BLOCK), turned.axes[-2])
+    pairs = padded(WORD // precision.bytes)  # so that whole words can arrive the other way round
+    axes = (*turned.axes[:-2], padded(COLUMN_BLOCK), pairs)
     return TensorFormat(precision, ElementOrder.OUTPUT_TRANSPOSED, axes, grid)
 
 

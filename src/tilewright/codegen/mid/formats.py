@@ -4,7 +4,7 @@ A format says nothing of places: neither which physical tiles nor which addresse
 within their group, from 0. `layout.resolve` joins a format with a shape.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import prod
 
@@ -77,8 +77,12 @@ class TensorFormat:
     memory: MemoryClass = MemoryClass.STANDARD
     scale: int = 0
     packed_for: Precision | None = None
+    _hash: int = field(init=False, repr=False, compare=False)
+    """Formats are looked up much more often than made."""
 
     def __post_init__(self) -> None:
+        parts = (self.precision, self.order, self.axes, self.grid, self.memory, self.scale)
+        object.__setattr__(self, "_hash", hash((*parts, self.packed_for)))
         if self.scale and self.precision is not Precision.F8F143:
             raise FormatError(f"only f8 has a scale, not {self.precision.value}")
         for axis in range(len(self.axes)):
@@ -88,6 +92,9 @@ class TensorFormat:
                 raise FormatError(f"{digit} does not suit a tensor of rank {len(self.axes)}")
         if any(tiling.block < 1 for tiling in self.axes):
             raise FormatError("the block of an axis is at least 1")
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def _check_digits(self, axis: int) -> None:
         expected = 1

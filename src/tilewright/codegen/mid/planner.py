@@ -2,8 +2,9 @@
 
 At price 0 every weight is copied as often as that saves cycles. A price in cycles per resident byte
 lets a copy be bought only where it saves more; the planner looks for the lowest price at which the
-fullest tile holds everything. Where even the dearest plan does not fit, operators get less working
-memory, and at last the error says what is missing.
+fullest tile holds everything, and spends what memory is then left on single operators. Where even
+the dearest plan does not fit, operators get less working memory; at last the error says what is
+missing.
 """
 
 from collections.abc import Iterator
@@ -16,26 +17,30 @@ from tilewright.codegen.mid.faults import DoesNotFit
 from tilewright.codegen.mid.layout import resolve
 from tilewright.codegen.mid.midgraph import MidGraph
 from tilewright.codegen.mid.operators.choosing import PRECISIONS
-from tilewright.codegen.mid.search import Open, Place, Searcher
+from tilewright.codegen.mid.search import Open, Place, Prices, RegionPlan, Searcher
 from tilewright.codegen.mid.storage import Storage
 from tilewright.graph import ComputeGraph, SourceKind
 
-DEAREST = 64.0
-"""Cycles per resident byte: one copy of everything."""
+PRICES = (0.0, 1 / 64, 1 / 16, 1 / 4, 1.0, 8.0, 64.0)
+"""In cycles per resident byte, tried first: from a copy wherever it helps to one of everything."""
 CHEAPEST = 1 / 256
-PRICE_ROUNDS = 5
-"""Halvings of the range of prices, on a logarithmic scale."""
+PRICE_ROUNDS = 3
+"""Halvings, on a logarithmic scale, of the range between two prices of which one is too low."""
+MOST_GROUPS = 8
+"""Operators for which more copies are tried one by one."""
 WORKING_SHARES = (0.75, 0.4, 0.2, 0.1)
 """Of the memory that residents leave, what one operator may work in; tried in this order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A mid graph, the memory it takes, and the price of memory at which it was found."""
+    """A mid graph, the memory it takes, and the prices of memory at which it was found."""
 
     graph: MidGraph
     memory: MemoryUse
-    price: float
+    prices: Prices
+    weighing: tuple[int, ...] = ()
+    """Groups with a choice of copies: ids of their first operations, the most resident first."""
 
 
 def plan(graph: ComputeGraph, config: PipelineConfig | None = None) -> Planned:
@@ -53,7 +58,6 @@ class _Planner:
     def __init__(self, graph: ComputeGraph, config: PipelineConfig) -> None:
         self._graph, self._config = graph, config
         self._searcher = Searcher(config)
-        self._least = 0
 
     def planned(self) -> Planned:
         best: Planned | None = None
@@ -84,26 +88,36 @@ class _Planner:
     def _within(self, limit: int) -> tuple[Planned | None, "Planned | DoesNotFit"]:
         """The fastest plan that fits, if any; and the one that came nearest."""
         try:
-            free = self._at(0.0, limit)
-            if self._fits(free):
-                return free, free
-            dearest = self._at(DEAREST, limit)
+            tried = [self._at(Prices(price), limit) for price in PRICES]
         except DoesNotFit as fault:
             return None, fault
-        if not self._fits(dearest):
-            return None, min(free, dearest, key=lambda each: each.memory.total)
-        low, high, best = CHEAPEST, DEAREST, dearest
-        for _ in range(PRICE_ROUNDS):
-            price = (low * high) ** 0.5
-            tried = self._at(price, limit)
-            if self._fits(tried):
-                high = price
-                best = min(best, tried, key=_cycles)
-            else:
-                low = price
+        fitting = [each for each in tried if self._fits(each)]
+        if not fitting:
+            return None, min(tried, key=lambda each: each.memory.total)
+        best = min(fitting, key=_cycles)
+        if len(fitting) < len(tried):
+            best = self._refined(best, [each for each in tried if not self._fits(each)], limit)
         return best, best
 
-    def _at(self, price: float, limit: int) -> Planned:
+    def _refined(self, best: Planned, missing: list[Planned], limit: int) -> Planned:
+        """Memory is left, but not enough for the next price: spend it where that saves most."""
+        low = max((each.prices.general for each in missing), default=0.0)
+        low = min(low, best.prices.general)
+        high = best.prices.general
+        for _ in range(PRICE_ROUNDS):
+            price = (max(low, CHEAPEST) * high) ** 0.5
+            tried = self._at(Prices(price), limit)
+            if self._fits(tried):
+                high, best = price, min(best, tried, key=_cycles)
+            else:
+                low = price
+        for group in _weighing_groups(best):
+            tried = self._at(best.prices.with_own(group, low), limit)
+            if self._fits(tried):
+                best = min(best, tried, key=_cycles)
+        return best
+
+    def _at(self, prices: Prices, limit: int) -> Planned:
         places: dict[int, Place] = {}
         for source in self._graph.sources:
             given = self._config.inputs.get(source.name)
@@ -113,9 +127,9 @@ class _Planner:
             else:
                 weight = source.kind is SourceKind.PARAMETER
                 places[source.value.id] = Open(source.value.id, (), weight)
-        found = self._searcher.search(self._graph.region, places, price, limit)
+        found = self._searcher.search(self._graph.region, places, prices, limit)
         mid = assemble(self._graph, found, self._config)
-        return Planned(mid, memory_use(mid), price)
+        return Planned(mid, memory_use(mid), prices, tuple(_weighing(found)))
 
     def _fits(self, planned: Planned) -> bool:
         return planned.memory.total <= self._config.tile_bytes
@@ -127,6 +141,26 @@ class _Planner:
             assert isinstance(fault, DoesNotFit)
             return fault
         return _shortage(min(plans, key=lambda each: each.memory.total), self._config)
+
+
+def _weighing_groups(planned: Planned) -> tuple[int, ...]:
+    return planned.weighing[:MOST_GROUPS]
+
+
+def _weighing(plan: RegionPlan, times: int = 1) -> list[int]:
+    sizes = _resident_of(plan, times)
+    return sorted(sizes, key=lambda group: (-sizes[group], group))
+
+
+def _resident_of(plan: RegionPlan, times: int) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for choice in plan.choices:
+        if choice.body is not None:
+            assert choice.group.repeat is not None
+            found |= _resident_of(choice.body, times * choice.group.repeat.count)
+        elif choice.candidate is not None and choice.candidate.bytes.resident:
+            found[choice.group.first.id] = choice.candidate.bytes.resident * times
+    return found
 
 
 def _cycles(planned: Planned) -> float:

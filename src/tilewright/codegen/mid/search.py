@@ -19,9 +19,24 @@ from tilewright.codegen.mid.operators.choosing import GATHERING, PRECISIONS, can
 from tilewright.codegen.mid.storage import Storage
 from tilewright.graph import Formula, Region, Value
 
-BEAM = 8
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Of resident memory, in cycles per byte: for each group by its first operation's id, and else."""
+
+    general: float
+    own: tuple[tuple[int, float], ...] = ()
+
+    def of(self, group: Group) -> float:
+        return dict(self.own).get(group.first.id, self.general)
+
+    def with_own(self, group: int, price: float) -> "Prices":
+        return Prices(self.general, (*self.own, (group, price)))
+
+
+BEAM = 16
 """Partial plans that are kept."""
-MOST_CANDIDATES = 8
+MOST_CANDIDATES = 12
 """Of one operator that are followed from a partial plan."""
 
 
@@ -67,6 +82,8 @@ class RegionPlan:
     """Formats chosen for open sources, by root and views."""
     cycles: float
     resident: int
+    score: float
+    """Cycles, and the price of the resident bytes that were claimed."""
 
 
 @dataclass(slots=True)
@@ -100,7 +117,7 @@ class Searcher:
         self,
         region: Region,
         places: Mapping[int, Place],
-        price: float,
+        prices: Prices,
         limit: int,
         exits: tuple[Storage | None, ...] | None = None,
     ) -> RegionPlan:
@@ -112,7 +129,7 @@ class Searcher:
         needed = _last_needs(groups, region)
         states = [_State(dict(places), {}, 0.0, 0.0, 0, None)]
         for index, group in enumerate(groups):
-            states = self._advanced(states, group, price, limit)
+            states = self._advanced(states, group, prices, limit)
             states = _pruned(states, needed[index])
         ends = [self._ended(state, region, exits) for state in states]
         best = min(range(len(ends)), key=lambda i: ends[i][0])
@@ -127,14 +144,15 @@ class Searcher:
     # one group
 
     def _advanced(
-        self, states: list[_State], group: Group, price: float, limit: int
+        self, states: list[_State], group: Group, prices: Prices, limit: int
     ) -> list[_State]:
         if group.is_constant:
             return [self._with_constant(state, group) for state in states]
         if group.is_view:
             return [self._with_view(state, group) for state in states]
         if group.repeat is not None:
-            return [self._with_repeat(state, group, price, limit) for state in states[:2]]
+            return [self._with_repeat(state, group, prices, limit) for state in states[:2]]
+        price = prices.of(group)
         grown: list[tuple[float, int, Choice]] = []
         for number, state in enumerate(states):
             found = self._candidates(state, group, limit)
@@ -251,7 +269,7 @@ class Searcher:
 
     # repeats
 
-    def _with_repeat(self, state: _State, group: Group, price: float, limit: int) -> _State:
+    def _with_repeat(self, state: _State, group: Group, prices: Prices, limit: int) -> _State:
         repeat = group.repeat
         assert repeat is not None
         given = repeat.parts(group.operands)
@@ -261,11 +279,11 @@ class Searcher:
             places[argument.id] = self._settled(state, state.places[outer.id])
         for values, (argument,) in zip(given.sequences, arguments.sequences, strict=True):
             places[argument.id] = self._sequence_place(state, values, argument)
-        key = (group.first.id, tuple(places.items()), price, limit)
+        key = (group.first.id, tuple(places.items()), prices, limit)
         if key not in self._bodies:
-            self._bodies[key] = self._body(group, places, price, limit)
+            self._bodies[key] = self._body(group, places, prices, limit)
         body = self._bodies[key]
-        return self._with_body(state, group, body, price)
+        return self._with_body(state, group, body)
 
     def _settled(self, state: _State, place: Place) -> Place:
         home = self._home(state, place)
@@ -284,7 +302,9 @@ class Searcher:
         format = spread_format(value.type.shape, precision, self.config.tiles)
         return Storage(format.with_precision(precision, value.type.format.scale), value.type.shape)
 
-    def _body(self, group: Group, places: dict[int, Place], price: float, limit: int) -> RegionPlan:
+    def _body(
+        self, group: Group, places: dict[int, Place], prices: Prices, limit: int
+    ) -> RegionPlan:
         """The body's plan, with what it carries where it is best made or where it spreads evenly."""
         repeat = group.repeat
         assert repeat is not None
@@ -293,7 +313,7 @@ class Searcher:
 
         def searched(carried: tuple[Storage, ...], exits: tuple[Storage | None, ...]) -> RegionPlan:
             entered = dict(zip((each.id for each in arguments), carried, strict=True))
-            return self.search(repeat.body, {**places, **entered}, price, limit, exits)
+            return self.search(repeat.body, {**places, **entered}, prices, limit, exits)
 
         anywhere = searched(spread, (None,) * len(spread))
         made = tuple(
@@ -301,9 +321,9 @@ class Searcher:
             for result, default in zip(repeat.body.results, spread, strict=True)
         )
         plans = [searched(carried, carried) for carried in dict.fromkeys((made, spread))]
-        return min(plans, key=lambda plan: plan.cycles + price * plan.resident)
+        return min(plans, key=lambda plan: plan.score)
 
-    def _with_body(self, state: _State, group: Group, body: RegionPlan, price: float) -> _State:
+    def _with_body(self, state: _State, group: Group, body: RegionPlan) -> _State:
         repeat = group.repeat
         assert repeat is not None
         given, arguments = repeat.parts(group.operands), repeat.arguments
@@ -340,7 +360,7 @@ class Searcher:
         return _State(
             places,
             homes,
-            state.score + cycles + price * resident,
+            state.score + cycles + (body.score - body.cycles) * repeat.count,
             state.cycles + cycles,
             state.resident + resident,
             _Link(Choice(group, None, tuple(steps), 0.0, body), state.last),
@@ -391,9 +411,15 @@ class Searcher:
         while link is not None:
             choices.append(link.choice)
             link = link.before
-        cycles = state.cycles + sum(total(each).total for each in exits)
+        leaving = sum(total(each).total for each in exits)
         return RegionPlan(
-            state.places, tuple(reversed(choices)), exits, homes, cycles, state.resident
+            state.places,
+            tuple(reversed(choices)),
+            exits,
+            homes,
+            state.cycles + leaving,
+            state.resident,
+            state.score + leaving,
         )
 
 

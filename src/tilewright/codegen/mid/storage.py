@@ -5,7 +5,7 @@ the elements of the base where they lie. A view's meaning is the graph operators
 the numbers of the base's elements.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -30,10 +30,11 @@ class View:
 
 
 @lru_cache(maxsize=256)
-def view_indices(view: View) -> Indices:
+def view_indices(view: View) -> NDArray[Any]:
     """For each element of the view, its number in the base, last axis fastest."""
     count = int(np.prod(view.base, dtype=np.int64))
-    indices: NDArray[Any] = np.arange(count, dtype=np.int64).reshape(view.base)
+    narrow = np.int32 if count <= np.iinfo(np.int32).max else np.int64
+    indices: NDArray[Any] = np.arange(count, dtype=narrow).reshape(view.base)
     for operator in view.operators:
         indices = operator.evaluate([indices])
     return indices
@@ -46,6 +47,14 @@ class Storage:
     format: TensorFormat
     base: Shape
     view: View | None = None
+    _hash: int = field(init=False, repr=False, compare=False)
+    """Storages are looked up much more often than made."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.format, self.base, self.view)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     @property
     def shape(self) -> Shape:

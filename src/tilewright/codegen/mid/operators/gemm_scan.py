@@ -169,12 +169,23 @@ def scan(
     inner_blocks = _ceil(problem.inner, group)
     column_blocks = _ceil(problem.columns, OUTPUT_GROUP)
     grids = all_grids(problem.batch, problem.rows, column_blocks, inner_blocks, tiles)
-    found = [
-        _priced(problem, grids, tiles, model, min(limit, space), copies, partial, columns_fast)
-        for columns_fast in (True, False)
-        for partial in _partials(problem)
+    families = [
+        (limit, copies, partial)
         for copies in _copy_choices(problem, most_copies)
-        for space in (limit, *(each for each in TRANSIENT_LIMITS if each < limit))
+        for partial in _partials(problem)
+    ]
+    # with less memory: the extremes suffice
+    frugal = (min(_copy_choices(problem, most_copies), key=lambda copies: copies or np.inf), 0)
+    families += [
+        (space, copies, _partials(problem)[0])
+        for space in TRANSIENT_LIMITS
+        if space < limit
+        for copies in dict.fromkeys(frugal)
+    ]
+    found = [
+        _priced(problem, grids, tiles, model, *family, columns_fast)
+        for columns_fast in (True, False)
+        for family in families
     ]
     names = found[0].keys()
     fields = {name: np.concatenate([each[name] for each in found]) for name in names}
