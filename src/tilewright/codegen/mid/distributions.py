@@ -23,17 +23,22 @@ def rows_format(shape: Shape, precision: Precision, tiles: int) -> TensorFormat:
 
 @lru_cache(maxsize=4096)
 def spread_format(shape: Shape, precision: Precision, tiles: int) -> TensorFormat:
-    """Row-major; rows spread, and columns too where tiles are left, by blocks of a panel's width."""
+    """Rows spread, and where tiles are left columns too, by panels of the matrix engine's width.
+
+    Row-major, or panel after panel if columns are divided: so a product gathers long runs.
+    """
     if not shape:
         return rows_format(shape, precision, tiles)
     digits, left = _row_digits(shape, tiles)
     blocks = -(-shape[-1] // COLUMN_BLOCK)
     parts = min(left, blocks)
     axes = [AxisTiling()] * len(shape)
+    order = ElementOrder.ROW_MAJOR
     if parts > 1:
         digits.append(Digit(len(shape) - 1, parts))
         axes[-1] = padded(COLUMN_BLOCK)
-    return TensorFormat(precision, ElementOrder.ROW_MAJOR, tuple(axes), tuple(digits))
+        order = ElementOrder.OUTPUT
+    return TensorFormat(precision, order, tuple(axes), tuple(digits))
 
 
 @lru_cache(maxsize=4096)

@@ -171,11 +171,12 @@ class _Evaluator:
         inner = left.shape[-1]
         blocks = -(-inner // group)
         cuts = [min(part * blocks // parts * group, inner) for part in range(parts + 1)]
-        total: Array = np.zeros(())
-        for start, stop in zip(cuts[:-1], cuts[1:], strict=True):
-            term = left[..., start:stop] @ right[..., start:stop, :]
-            total = total + self._stored(Precision(partial), term)
-        return total
+        return np.asarray(
+            sum(
+                self._stored(Precision(partial), left[..., start:stop] @ right[..., start:stop, :])
+                for start, stop in zip(cuts[:-1], cuts[1:], strict=True)
+            )
+        )
 
     def _attention(
         self,

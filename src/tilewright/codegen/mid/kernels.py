@@ -82,8 +82,10 @@ _RATE_OF = {
     "rms_norm": "layer_norm",
     "reduce": "row_reduce",
 }
-_POINTWISE = ("add", "sub", "mul", "div", "gelu", "gelu_tanh", "relu", "silu", "sigmoid", "tanh")
-_POINTWISE += ("exp", "sqrt")
+_POINTWISE = (
+    *("add", "sub", "mul", "div", "gelu", "gelu_tanh", "relu", "silu", "sigmoid", "tanh"),
+    *("exp", "sqrt"),
+)
 _SUFFIXES = {Precision.F16: 1.0, Precision.F32: rates.F32_FACTOR}
 
 

@@ -189,8 +189,8 @@ class Layout:
         for _, extent in ranges:
             elements = elements * extent
         held = offset < elements
-        for coordinate, extent in zip(found, self._extents, strict=True):
-            held &= coordinate < extent
+        for coordinate, whole in zip(found, self._extents, strict=True):
+            held &= coordinate < whole
         return tuple(found[self._lift :]), held
 
     # data

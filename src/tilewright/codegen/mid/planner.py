@@ -33,14 +33,24 @@ WORKING_SHARES = (0.75, 0.4, 0.2, 0.1)
 
 
 @dataclass(frozen=True, slots=True)
+class Weighing:
+    """Resident bytes that an operator claimed on the fullest tile, per layer, and layers."""
+
+    group: int
+    """Id of its first operation."""
+    resident: int
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
 class Planned:
     """A mid graph, the memory it takes, and the prices of memory at which it was found."""
 
     graph: MidGraph
     memory: MemoryUse
     prices: Prices
-    weighing: tuple[int, ...] = ()
-    """Groups with a choice of copies: ids of their first operations, the most resident first."""
+    weighing: "tuple[Weighing, ...]" = ()
+    """Operators with resident operands, the heaviest first."""
 
 
 def plan(graph: ComputeGraph, config: PipelineConfig | None = None) -> Planned:
@@ -111,8 +121,10 @@ class _Planner:
                 high, best = price, min(best, tried, key=_cycles)
             else:
                 low = price
-        for group in _weighing_groups(best):
-            tried = self._at(best.prices.with_own(group, low), limit)
+        for weighing in best.weighing[:MOST_GROUPS]:
+            left = self._config.tile_bytes - best.memory.total
+            allowance = weighing.resident + left // weighing.times
+            tried = self._at(best.prices.with_allowance(weighing.group, allowance), limit)
             if self._fits(tried):
                 best = min(best, tried, key=_cycles)
         return best
@@ -143,24 +155,16 @@ class _Planner:
         return _shortage(min(plans, key=lambda each: each.memory.total), self._config)
 
 
-def _weighing_groups(planned: Planned) -> tuple[int, ...]:
-    return planned.weighing[:MOST_GROUPS]
-
-
-def _weighing(plan: RegionPlan, times: int = 1) -> list[int]:
-    sizes = _resident_of(plan, times)
-    return sorted(sizes, key=lambda group: (-sizes[group], group))
-
-
-def _resident_of(plan: RegionPlan, times: int) -> dict[int, int]:
-    found: dict[int, int] = {}
+def _weighing(plan: RegionPlan, times: int = 1) -> list[Weighing]:
+    found: list[Weighing] = []
     for choice in plan.choices:
+        group = choice.group
         if choice.body is not None:
-            assert choice.group.repeat is not None
-            found |= _resident_of(choice.body, times * choice.group.repeat.count)
+            assert group.repeat is not None
+            found += _weighing(choice.body, times * group.repeat.count)
         elif choice.candidate is not None and choice.candidate.bytes.resident:
-            found[choice.group.first.id] = choice.candidate.bytes.resident * times
-    return found
+            found.append(Weighing(group.first.id, choice.candidate.bytes.resident, times))
+    return sorted(found, key=lambda each: (-each.resident * each.times, each.group))
 
 
 def _cycles(planned: Planned) -> float:

@@ -22,16 +22,23 @@ from tilewright.graph import Formula, Region, Value
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Of resident memory, in cycles per byte: for each group by its first operation's id, and else."""
+    """What resident memory costs.
+
+    `general` is in cycles per byte. Groups in `allowed` (by the id of their first operation) pay
+    nothing, up to so many bytes on a tile.
+    """
 
     general: float
-    own: tuple[tuple[int, float], ...] = ()
+    allowed: tuple[tuple[int, int], ...] = ()
 
     def of(self, group: Group) -> float:
-        return dict(self.own).get(group.first.id, self.general)
+        return self.general if self.allowance(group) is None else 0.0
 
-    def with_own(self, group: int, price: float) -> "Prices":
-        return Prices(self.general, (*self.own, (group, price)))
+    def allowance(self, group: Group) -> int | None:
+        return dict(self.allowed).get(group.first.id)
+
+    def with_allowance(self, group: int, size: int) -> "Prices":
+        return Prices(self.general, (*self.allowed, (group, size)))
 
 
 BEAM = 16
@@ -156,6 +163,10 @@ class Searcher:
         grown: list[tuple[float, int, Choice]] = []
         for number, state in enumerate(states):
             found = self._candidates(state, group, limit)
+            if (allowance := prices.allowance(group)) is not None:
+                least = min(each.bytes.resident for each in found)
+                most = max(allowance, least)
+                found = [each for each in found if each.bytes.resident <= most]
             ranked = sorted(found, key=lambda each: each.cost.total + price * each.bytes.resident)
             for candidate in ranked[:MOST_CANDIDATES]:
                 steps, claimed = self._adapted(state, group, candidate)

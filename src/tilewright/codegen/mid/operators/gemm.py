@@ -21,7 +21,7 @@ from tilewright.codegen.mid.dispatch import (
     Slot,
     Step,
 )
-from tilewright.codegen.mid.distributions import broadcast_format, words_format
+from tilewright.codegen.mid.distributions import broadcast_format
 from tilewright.codegen.mid.formats import AxisTiling, Digit, MemoryClass, TensorFormat, padded
 from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.layout import Shape
@@ -92,9 +92,8 @@ class GemmRecipe(Recipe):
             digits.append(Digit(axis, size, weight if axis is not None else 1))
         return self._operand_format(side, precision, is_left, digits)
 
-    def home(self, side: Side) -> TensorFormat:
-        """How a weight lies between runs: as the kernel reads it, divided among those that share."""
-        assert side.stored is not None
+    def home(self, side: Side, precision: Precision) -> TensorFormat:
+        """How an operand lies between runs: as the kernel reads it, divided among its users."""
         is_left = side is self.left
         shares = self._shares(side)
         shared_axis = side.outer if is_left else side.inner
@@ -110,7 +109,7 @@ class GemmRecipe(Recipe):
                 digits.append(Digit(None, size // part))
             else:
                 digits.append(Digit(axis, size, shares if axis == shared_axis else 1))
-        return self._operand_format(side, side.stored, is_left, digits)
+        return self._operand_format(side, precision, is_left, digits)
 
     def _operand_axis(self, side: Side, name: str) -> int | None:
         if name == "inner":
@@ -136,10 +135,11 @@ class GemmRecipe(Recipe):
         )
 
     def _shares(self, side: Side) -> int:
+        """In how many pieces the users of one part keep it; of an activation there is one copy."""
         sharers = prod(
             size for name, size in self._digits() if self._operand_axis(side, name) is None
         )
-        return sharers // self.grid.copies
+        return sharers // self.grid.copies if side.stored is not None else sharers
 
     def product(self, precision: Precision, reduced: bool) -> TensorFormat:
         """How the product lies: complete (`reduced`), or as terms on the tiles of the inner axis."""
@@ -374,9 +374,7 @@ def gemm_candidates(
     limit: int,
 ) -> tuple[OperatorCandidate, ...]:
     """The front of both orientations; empty if none fits `limit` bytes of working memory."""
-    return tuple(
-        _candidate(recipe, operands, shape, config) for recipe in recipes(product, config, limit)
-    )
+    return tuple(_candidate(recipe, operands, shape) for recipe in recipes(product, config, limit))
 
 
 BOTH = (False, True)
@@ -470,11 +468,11 @@ def _recipe(product: Product, swapped: bool, grid: GemmGrid) -> GemmRecipe:
 
 
 def _candidate(
-    recipe: GemmRecipe, operands: tuple[Operand, ...], shape: Shape, config: PipelineConfig
+    recipe: GemmRecipe, operands: tuple[Operand, ...], shape: Shape
 ) -> OperatorCandidate:
     grid = recipe.grid
     result = recipe.stored(shape)
-    specs = [_operand_spec(recipe, index, operands[index], config) for index in (0, 1)]
+    specs = [_operand_spec(recipe, index, operands[index]) for index in (0, 1)]
     specs += [
         _epilogue_spec(recipe, each, operands, result)
         for each in recipe.epilogues
@@ -519,19 +517,15 @@ def _name(recipe: GemmRecipe) -> str:
     return " ".join(parts)
 
 
-def _operand_spec(
-    recipe: GemmRecipe, index: int, operand: Operand, config: PipelineConfig
-) -> OperandSpec:
+def _operand_spec(recipe: GemmRecipe, index: int, operand: Operand) -> OperandSpec:
     side = recipe.left if recipe.left.operand == index else recipe.right
     kernel = CATALOGUE[f"gemm_{recipe.compute.value}"]
     tail = kernel.access_tail if side is recipe.left else 0
+    home = seen_as(Storage(recipe.home(side, operand.precision), side.shape), operand.shape)
     if side.stored is not None:
-        home = seen_as(Storage(recipe.home(side), side.shape), operand.shape)
         return OperandSpec(operand.precision, home, home, None, kernel.alignment, tail)
     # a format of fewer bits is gathered as it is and cast where it is used
     along = side.inner - len(side.shape)
-    format = words_format(operand.shape, operand.precision, along, config.tiles)
-    home = Storage(format.with_precision(operand.precision, operand.scale), operand.shape)
     return OperandSpec(operand.precision, None, home, along, kernel.alignment, tail)
 
 
