@@ -118,8 +118,9 @@ def _totals(made: PlanReport) -> list[str]:
     lines = [
         f"total      {made.total:,.0f} cycles ({parts}), {made.microseconds:,.1f} µs, "
         f"{made.phases:,} exchange phases, utilisation {made.utilisation:.1%}",
-        f"memory     resident {made.resident:,}, live {made.live:,}, working {made.working:,} of "
-        f"{made.available:,} bytes on the fullest tile",
+        f"memory     {made.memory:,} of {made.available:,} bytes on the fullest tile: resident "
+        f"{made.resident:,}, live {made.live:,}, working {made.working:,}; exchange rows "
+        f"{made.exchange_rows:,}",
         f"limited by {made.limits()}",
     ]
     if made.required_kernels:

@@ -1,6 +1,6 @@
 """From the choices of a search to a mid graph: conversions become operations, values get ids."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TypeAlias
 
@@ -21,6 +21,7 @@ from tilewright.codegen.mid.midgraph import (
     OperatorPlan,
     WorkProvenance,
 )
+from tilewright.codegen.mid.rows import row_bytes
 from tilewright.codegen.mid.search import Choice, Open, RegionPlan
 from tilewright.codegen.mid.storage import Storage
 from tilewright.graph import ComputeGraph, Formula, SourceKind, Value
@@ -318,7 +319,7 @@ def _conversion_plan(conversion: Conversion) -> OperatorPlan:
         conversion.kind,
         conversion.target.format.precision,
         conversion.cost,
-        conversion.bytes,
+        replace(conversion.bytes, rows=row_bytes(conversion.dispatch)),
         conversion.dispatch,
         conversion.dispatch.kernels(),
     )
@@ -335,7 +336,7 @@ def _operator_plan(
         candidate.name,
         candidate.compute,
         candidate.cost + OperatorCost(exchange=choice.excess),
-        candidate.bytes,
+        replace(candidate.bytes, rows=row_bytes(dispatch)),
         dispatch,
         dispatch.kernels(),
         candidate.aliases,

@@ -16,8 +16,10 @@ from tilewright.codegen.mid.midgraph import (
     MidStep,
     MidValue,
     WorkProvenance,
+    walk_steps,
 )
 from tilewright.graph import SourceKind
+from tilewright.target.geometry import EXCHANGE_WINDOW
 
 _SHOWN = 5
 
@@ -36,22 +38,27 @@ class MemoryUse:
     """The operation at the peak; None for a graph without one."""
     largest: tuple[tuple[str, int], ...]
     """The largest things on the tile at the peak: name and bytes, largest first."""
+    rows: int
+    """Instruction rows of all exchange phases, estimated."""
 
     @property
     def total(self) -> int:
-        return self.resident + self.live + self.working
+        """Rows count as far as they overflow the exchange window, which is set aside anyway."""
+        window = EXCHANGE_WINDOW[1] - EXCHANGE_WINDOW[0]
+        return self.resident + self.live + self.working + max(0, self.rows - window)
 
 
 def memory_use(graph: MidGraph) -> MemoryUse:
-    """What the plan takes of the fullest tile, exchange rows and code apart."""
+    """What the plan takes of the fullest tile, code apart."""
     things: Counter[str] = Counter()
     resident = 0
     timeline = _Timeline()
+    names = _family_names(graph.steps)
     for source in graph.sources:
         size = source.value.storage.layout.shard_bytes
         if _is_resident(source):
             resident += size
-            things[source.name] += size
+            things[names.get(source.value.id, source.name)] += size
         else:
             timeline.values[source.value.id] = source.value
     timeline.add(graph.steps)
@@ -62,7 +69,23 @@ def memory_use(graph: MidGraph) -> MemoryUse:
     if peak.work is not None and peak.working:
         things[f"working memory of {peak.work.operation}"] += peak.working
     largest = tuple(sorted(things.items(), key=lambda item: (-item[1], item[0]))[:_SHOWN])
-    return MemoryUse(resident, peak.live, peak.working, peak.work, largest)
+    rows = sum(
+        step.plan.bytes.rows
+        for step, _ in walk_steps(graph.steps)
+        if isinstance(step, MidOperation) and step.plan is not None
+    )
+    return MemoryUse(resident, peak.live, peak.working, peak.work, largest, rows)
+
+
+def _family_names(steps: tuple[MidStep, ...]) -> dict[int, str]:
+    """For values of sequences, what to call all of them together."""
+    names: dict[int, str] = {}
+    for step, _ in walk_steps(steps):
+        for sequence in step.sequences if isinstance(step, MidRepeat) else ():
+            name = sequence.argument.name or sequence.values[0].name
+            for value in sequence.values:
+                names[value.id] = f"{name} of {len(sequence.values)} iterations"
+    return names
 
 
 def _is_resident(source: MidSource) -> bool:

@@ -1,6 +1,6 @@
 """What planning remembers between graphs of one process."""
 
-from tilewright.codegen.mid import conversions, distributions, layout, storage
+from tilewright.codegen.mid import conversions, distributions, layout, rows, storage
 from tilewright.codegen.mid.operators import gemm, gemm_scan, pointwise
 
 
@@ -14,6 +14,7 @@ def forget() -> None:
         distributions.broadcast_format,
         distributions.kept_axes,
         layout.resolve,
+        rows.received_runs,
         storage.view_indices,
         storage.keeps_words,
         gemm.scanned_recipes,

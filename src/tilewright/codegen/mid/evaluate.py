@@ -5,6 +5,7 @@ float64 and their results are rounded to the stored precision; products also rou
 rounds: partial sums between tiles, and attention's scores and probabilities.
 """
 
+import itertools
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -171,12 +172,11 @@ class _Evaluator:
         inner = left.shape[-1]
         blocks = -(-inner // group)
         cuts = [min(part * blocks // parts * group, inner) for part in range(parts + 1)]
-        return np.asarray(
-            sum(
-                self._stored(Precision(partial), left[..., start:stop] @ right[..., start:stop, :])
-                for start, stop in zip(cuts[:-1], cuts[1:], strict=True)
-            )
-        )
+        total = np.zeros((*left.shape[:-1], right.shape[-1]))
+        for start, stop in itertools.pairwise(cuts):
+            term = left[..., start:stop] @ right[..., start:stop, :]
+            total = total + self._stored(Precision(partial), term)
+        return total
 
     def _attention(
         self,

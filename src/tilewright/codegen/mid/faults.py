@@ -12,7 +12,14 @@ class PlanError(TilewrightError):
 
 
 class DoesNotFit(PlanError):
-    """No plan fits the memory of a tile."""
+    """No plan fits the memory of a tile.
+
+    `operation` is where; `needed` and `available` are bytes of the fullest tile.
+    """
+
+    def __init__(self, message: str, operation: str, needed: int, available: int) -> None:
+        super().__init__(message)
+        self.operation, self.needed, self.available = operation, needed, available
 
 
 class VerifyError(TilewrightError):

@@ -175,7 +175,10 @@ class Layout:
         """
         tile, offset = np.broadcast_arrays(np.asarray(tile, np.int64), np.asarray(offset, np.int64))
         ranges = self._shard(tile)
-        safe = [np.maximum(extent, 1) for _, extent in ranges]
+        safe = [
+            np.maximum(extent, block)
+            for (_, extent), block in zip(ranges, self._block, strict=True)
+        ]
         matrix = safe[-2] * safe[-1]
         outside, inside = offset // matrix, offset % matrix
         form = self.format

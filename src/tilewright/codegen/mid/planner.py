@@ -20,6 +20,7 @@ from tilewright.codegen.mid.operators.choosing import PRECISIONS
 from tilewright.codegen.mid.search import Open, Place, Prices, RegionPlan, Searcher
 from tilewright.codegen.mid.storage import Storage
 from tilewright.graph import ComputeGraph, SourceKind
+from tilewright.target.geometry import TILES
 
 PRICES = (0.0, 1 / 64, 1 / 16, 1 / 4, 1.0, 8.0, 64.0)
 """In cycles per resident byte, tried first: from a copy wherever it helps to one of everything."""
@@ -148,11 +149,20 @@ class _Planner:
 
     def _does_not_fit(self, misses: "list[Planned | DoesNotFit]") -> DoesNotFit:
         plans = [miss for miss in misses if isinstance(miss, Planned)]
-        if not plans:
-            fault = misses[0]
-            assert isinstance(fault, DoesNotFit)
-            return fault
-        return _shortage(min(plans, key=lambda each: each.memory.total), self._config)
+        if plans:
+            return _shortage(min(plans, key=lambda each: each.memory.total), self._config)
+        faults = [miss for miss in misses if isinstance(miss, DoesNotFit)]
+        nearest = min(faults, key=lambda each: each.needed - each.available)
+        available = self._config.tile_bytes
+        beside = min(self._least_resident(), available)
+        needed = nearest.needed + beside
+        message = (
+            f'graph "{self._graph.name}" does not fit {self._config.tiles} tiles: '
+            f"{nearest.operation} needs at least {_kib(nearest.needed)} of a tile beside "
+            f"{_kib(beside)} of parameters; a tile has {_kib(available)}\n"
+            f"  {_more_tiles(needed, available, self._config)}"
+        )
+        return DoesNotFit(message, nearest.operation, needed, available)
 
 
 def _weighing(plan: RegionPlan, times: int = 1) -> list[Weighing]:
@@ -179,11 +189,12 @@ def _shortage(nearest: Planned, config: PipelineConfig) -> DoesNotFit:
         f'graph "{nearest.graph.name}" does not fit {config.tiles} tiles: {where}, the fullest '
         f"tile needs {_kib(use.total)} of {_kib(available)}",
         f"  parameters {_kib(use.resident)}, live values {_kib(use.live)}, working memory "
-        f"{_kib(use.working)}",
+        f"{_kib(use.working)}, exchange rows {_kib(use.rows)}",
         "  the largest: " + ", ".join(f"{name} {_kib(size)}" for name, size in use.largest),
         f"  {_remedy(use, available, config)}",
     ]
-    return DoesNotFit("\n".join(lines))
+    operation = use.peak.operation if use.peak is not None else ""
+    return DoesNotFit("\n".join(lines), operation, use.total, available)
 
 
 def _remedy(use: MemoryUse, available: int, config: PipelineConfig) -> str:
@@ -193,13 +204,15 @@ def _remedy(use: MemoryUse, available: int, config: PipelineConfig) -> str:
         return "storing the parameters in 8 bits would free the half of their memory, which fits"
     if (use.live + use.working) // 2 >= missing:
         return "halving the batch or the tokens would free enough"
-    from tilewright.target.geometry import TILES
+    return _more_tiles(use.total, available, config)
 
-    tiles = -(-config.tiles * use.total // available)
+
+def _more_tiles(needed: int, available: int, config: PipelineConfig) -> str:
+    tiles = -(-config.tiles * needed // available)
     if tiles <= TILES:
         return f"about {tiles} tiles would hold it"
     return (
-        f"it needs about {use.total / available:.1f} times the memory: store parameters in 8 bits, "
+        f"it needs about {needed / available:.1f} times the memory: store parameters in 8 bits, "
         "make the batch smaller, or split the model"
     )
 

@@ -54,6 +54,9 @@ class PlanReport:
     resident: int
     live: int
     working: int
+    exchange_rows: int
+    """Estimated; what overflows the exchange window counts as memory."""
+    memory: int
     available: int
     required_kernels: tuple[str, ...]
     """Kernels that the plan calls and that do not exist yet."""
@@ -65,10 +68,6 @@ class PlanReport:
     @property
     def microseconds(self) -> float:
         return self.total / CLOCK.value * 1e6
-
-    @property
-    def memory(self) -> int:
-        return self.resident + self.live + self.working
 
     def limits(self) -> str:
         """What takes most of the time, and where; and how full the fullest tile is."""
@@ -117,6 +116,8 @@ def report(planned: Planned, config: PipelineConfig) -> PlanReport:
         planned.memory.resident,
         planned.memory.live,
         planned.memory.working,
+        planned.memory.rows,
+        planned.memory.total,
         config.tile_bytes,
         tuple(sorted(missing)),
     )

@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from tilewright.codegen.mid.dispatch import Gather, Loop, OperatorDispatch, Scatter, Slot, Step
+from tilewright.codegen.mid.orders import Indices
 from tilewright.codegen.mid.storage import WORD, Storage, view_indices
 from tilewright.target.rates import ROW_WORDS_PER_MESSAGE
 
@@ -57,7 +58,7 @@ def received_runs(source: Storage, target: Storage) -> int:
     return 1 + int(np.count_nonzero(breaks))
 
 
-def _seen_numbers(storage: Storage) -> "np.ndarray":
+def _seen_numbers(storage: Storage) -> Indices:
     """For each element of the base, its number in the view."""
     assert storage.view is not None
     indices = view_indices(storage.view).reshape(-1)

@@ -13,7 +13,7 @@ from tilewright.codegen.mid.candidates import Operand, OperandSpec, OperatorCand
 from tilewright.codegen.mid.config import PipelineConfig
 from tilewright.codegen.mid.conversions import Conversions, conversions, total
 from tilewright.codegen.mid.distributions import spread_format
-from tilewright.codegen.mid.faults import DoesNotFit
+from tilewright.codegen.mid.faults import DoesNotFit, PlanError
 from tilewright.codegen.mid.groups import Group, grouped
 from tilewright.codegen.mid.operators.choosing import GATHERING, PRECISIONS, candidates
 from tilewright.codegen.mid.storage import Storage
@@ -41,6 +41,8 @@ class Prices:
         return Prices(self.general, (*self.allowed, (group, size)))
 
 
+_NO_LIMIT = 1 << 40
+"""Bytes."""
 BEAM = 16
 """Partial plans that are kept."""
 MOST_CANDIDATES = 12
@@ -117,8 +119,6 @@ class Searcher:
         self._groups: dict[int, tuple[Group, ...]] = {}
         self._known: dict[object, list[OperatorCandidate]] = {}
         self._bodies: dict[object, RegionPlan] = {}
-        self.largest_demand: tuple[str, int] | None = None
-        """What found no candidate, and in how many bytes."""
 
     def search(
         self,
@@ -197,19 +197,23 @@ class Searcher:
         if key not in self._known:
             found = candidates(group, operands, self.config, limit)
             if not found:
-                self.largest_demand = (group.label, limit)
-                raise DoesNotFit(
-                    f"{group.label}: no candidate works in {limit:,} bytes of a tile"
-                    if any(candidates(group, operands, self.config, 1 << 40))
-                    else self._forbidden(group)
-                )
+                raise self._nothing_fits(group, operands, limit)
             self._known[key] = found
         return self._known[key]
 
-    def _forbidden(self, group: Group) -> str:
-        return (
-            f"{group.label}: no candidate calls only kernels that exist; the policy "
-            f"'{self.config.policy.value}' allows no others ('predict' would)"
+    def _nothing_fits(self, group: Group, operands: tuple[Operand, ...], limit: int) -> PlanError:
+        roomy = candidates(group, operands, self.config, _NO_LIMIT)
+        if not roomy:
+            return PlanError(
+                f"{group.label}: no candidate calls only kernels that exist; the policy "
+                f"'{self.config.policy.value}' allows no others ('predict' would)"
+            )
+        needed = min(each.bytes.transient + each.bytes.result for each in roomy)
+        return DoesNotFit(
+            f"{group.label}: no candidate works in {limit:,} bytes of a tile",
+            group.label,
+            needed,
+            limit,
         )
 
     def _operand(self, state: _State, group: Group, index: int, gathers: bool) -> Operand:
