@@ -6,7 +6,6 @@ from typing import TypeAlias
 
 from tilewright.codegen.mid.config import PipelineConfig
 from tilewright.codegen.mid.conversions import Conversion, Conversions, copied
-from tilewright.codegen.mid.cost import OperatorCost
 from tilewright.codegen.mid.groups import Group
 from tilewright.codegen.mid.midgraph import (
     VIEW,
@@ -335,7 +334,7 @@ def _operator_plan(
     return OperatorPlan(
         candidate.name,
         candidate.compute,
-        candidate.cost + OperatorCost(exchange=choice.excess),
+        candidate.cost + choice.adjustment,
         replace(candidate.bytes, rows=row_bytes(dispatch)),
         dispatch,
         dispatch.kernels(),

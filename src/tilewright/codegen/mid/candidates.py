@@ -53,6 +53,16 @@ class Recipe(ABC):
 
 
 @dataclass(frozen=True, slots=True)
+class InPlace:
+    """An operand that needs no gathering if it lies in `storage` already, and what that saves."""
+
+    operand: int
+    storage: Storage
+    exchange: float
+    """Cycles."""
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorCandidate:
     """Formats, cost, bytes and constraints of one implementation."""
 
@@ -72,6 +82,19 @@ class OperatorCandidate:
     """Slots that must lie in different memory elements."""
     facts: tuple[tuple[str, int | str], ...] = ()
     """Choices that evaluation and reports need, by name."""
+
+    in_place: tuple[InPlace, ...] = ()
+    """Operands that the cost counts as gathered."""
+    gathering: float = 0.0
+    """Cycles of the boundary of the gathering phase, saved if nothing is gathered."""
+
+    def saved(self, operands: tuple[Storage, ...]) -> OperatorCost:
+        """What the cost counts too much, for operands that lie where they are used."""
+        there = [each for each in self.in_place if operands[each.operand] == each.storage]
+        if not there:
+            return OperatorCost()
+        sync = self.gathering if len(there) == len(self.in_place) else 0.0
+        return OperatorCost(exchange=-sum(each.exchange for each in there), sync=-sync)
 
     def fact(self, name: str) -> int | str | None:
         return dict(self.facts).get(name)

@@ -172,7 +172,7 @@ class _Evaluator:
         inner = left.shape[-1]
         blocks = -(-inner // group)
         cuts = [min(part * blocks // parts * group, inner) for part in range(parts + 1)]
-        total = np.zeros((*left.shape[:-1], right.shape[-1]))
+        total: Array = np.zeros((*left.shape[:-1], right.shape[-1]))
         for start, stop in itertools.pairwise(cuts):
             term = left[..., start:stop] @ right[..., start:stop, :]
             total = total + self._stored(Precision(partial), term)
@@ -195,7 +195,7 @@ class _Evaluator:
             plan.fact("scores_partial"),
         )
         scores = self._stored(stored, scores)
-        visible = np.ones(scores.shape[-2:], bool)
+        visible: Array = np.ones(scores.shape[-2:], bool)
         if operator.causal:
             visible = np.tri(*scores.shape[-2:], dtype=bool)
         if counts:

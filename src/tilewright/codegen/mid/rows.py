@@ -43,6 +43,8 @@ def received_runs(source: Storage, target: Storage) -> int:
 
     Where shapes differ (the parts of a concatenation) every row counts as one run.
     """
+    if not target.shape:
+        return 1
     layout = target.layout
     offset = np.arange(layout.shard_elements)
     coordinates, held = layout.coordinates(np.zeros_like(offset), offset)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from tilewright.codegen.mid.candidates import Operand, OperandSpec, OperatorCandidate
 from tilewright.codegen.mid.config import PipelineConfig
 from tilewright.codegen.mid.conversions import Conversions, conversions, total
+from tilewright.codegen.mid.cost import OperatorCost
 from tilewright.codegen.mid.distributions import spread_format
 from tilewright.codegen.mid.faults import DoesNotFit, PlanError
 from tilewright.codegen.mid.groups import Group, grouped
@@ -73,8 +74,8 @@ class Choice:
     """None for views, constants and repeats."""
     conversions: tuple[Conversions, ...] = ()
     """Of each operand."""
-    excess: float = 0.0
-    """Cycles of exchange beside the candidate's own, for senders that are slower than receivers."""
+    adjustment: OperatorCost = OperatorCost()  # noqa: RUF009 - immutable
+    """To the candidate's cost: operands that lie in place, senders slower than receivers."""
     body: "RegionPlan | None" = None
 
 
@@ -171,9 +172,9 @@ class Searcher:
             for candidate in ranked[:MOST_CANDIDATES]:
                 steps, claimed = self._adapted(state, group, candidate)
                 cycles = candidate.cost.total + sum(total(each).total for each in steps)
-                excess = self._send_excess(state, group, candidate)
-                score = state.score + cycles + excess + price * claimed
-                grown.append((score, number, Choice(group, candidate, steps, excess)))
+                adjustment = self._adjustment(state, group, candidate, steps)
+                score = state.score + cycles + adjustment.total + price * claimed
+                grown.append((score, number, Choice(group, candidate, steps, adjustment)))
         grown.sort(key=lambda entry: entry[0])
         kept: dict[tuple[int, Storage], None] = {}
         result = []
@@ -252,16 +253,28 @@ class Searcher:
             steps.append(conversions(home, spec, value.type.format.scale, self.config.model))
         return tuple(steps), claimed
 
-    def _send_excess(self, state: _State, group: Group, candidate: OperatorCandidate) -> float:
-        """Cycles by which senders of gathered operands are slower than receivers."""
+    def _adjustment(
+        self,
+        state: _State,
+        group: Group,
+        candidate: OperatorCandidate,
+        steps: tuple[Conversions, ...],
+    ) -> OperatorCost:
+        """What the operands' places change about the candidate's cost."""
+        if all(spec.storage is not None for spec in candidate.operands):
+            return OperatorCost()
         sent = 0
-        for value, spec in zip(group.operands, candidate.operands, strict=True):
-            home = self._home(state, state.places[value.id])
-            if spec.storage is None and home is not None:
+        operands = []
+        for value, spec, converted in zip(group.operands, candidate.operands, steps, strict=True):
+            home = self._home(state, state.places[value.id]) or spec.home
+            home = converted[-1].target if converted else home
+            operands.append(home)
+            if spec.storage is None:
                 sent = max(sent, home.layout.shard_bytes)
-        if not sent:
-            return 0.0
-        return max(0.0, self.config.model.send_cycles(sent) - candidate.cost.exchange)
+        saved = candidate.saved(tuple(operands))
+        exchange = candidate.cost.exchange + saved.exchange
+        late = self.config.model.send_cycles(sent) - exchange if exchange > 0 else 0.0
+        return saved + OperatorCost(exchange=max(0.0, late))
 
     def _with_constant(self, state: _State, group: Group) -> _State:
         value = group.results[0]
@@ -378,7 +391,7 @@ class Searcher:
             state.score + cycles + (body.score - body.cycles) * repeat.count,
             state.cycles + cycles,
             state.resident + resident,
-            _Link(Choice(group, None, tuple(steps), 0.0, body), state.last),
+            _Link(Choice(group, None, tuple(steps), body=body), state.last),
         )
 
     def _entering(

@@ -5,6 +5,7 @@ from functools import lru_cache
 from math import gcd, prod
 
 from tilewright.codegen.mid.candidates import (
+    InPlace,
     Operand,
     OperandSpec,
     OperatorCandidate,
@@ -225,13 +226,36 @@ class GemmRecipe(Recipe):
         wanted = Storage(self.working(side, storage.format.precision), side.shape)
         return self.grid.steps == 1 and storage == seen_as(wanted, storage.shape)
 
+    def in_place(self, operands: tuple[Operand, ...], model: CostModel) -> tuple[InPlace, ...]:
+        """Operands that are gathered unless they lie as the kernel reads them."""
+        found = []
+        for side in (self.left, self.right):
+            if side.stored is not None and self._shares(side) == 1:
+                continue
+            operand = operands[side.operand]
+            format = self.working(side, self.compute)
+            cycles = model.receive_cycles(
+                Storage(format, side.shape).layout.shard_bytes, self._is_paired(side)
+            )
+            # a weight of which a tile has a part can never lie there whole
+            whole = side.stored is None and self.grid.steps == 1
+            there = seen_as(
+                Storage(self.working(side, operand.precision), side.shape), operand.shape
+            )
+            if whole:
+                found.append(InPlace(side.operand, there, cycles))
+            else:
+                return ()
+        return tuple(found)
+
+    def _is_paired(self, side: Side) -> bool:
+        fast = self._digits()[-1][1]
+        return fast % 2 == 0 and (side is self.left) == self.grid.columns_fast
+
     def _paired(self, moves: list[tuple[str, str]]) -> tuple[str, ...]:
         """Which gathered operands do not depend on a tile pair's digit."""
-        fast = self._digits()[-1][1]
-        if fast % 2:
-            return ()
-        shared = "left" if self.grid.columns_fast else "right"
-        return tuple(target for _, target in moves if target == shared)
+        paired = {"left": self._is_paired(self.left), "right": self._is_paired(self.right)}
+        return tuple(target for _, target in moves if paired[target])
 
     def _call(self, operands: tuple[str, str], target: str) -> KernelCall:
         weight = self.left if self.left.stored is not None else self.right
@@ -374,7 +398,10 @@ def gemm_candidates(
     limit: int,
 ) -> tuple[OperatorCandidate, ...]:
     """The front of both orientations; empty if none fits `limit` bytes of working memory."""
-    return tuple(_candidate(recipe, operands, shape) for recipe in recipes(product, config, limit))
+    return tuple(
+        _candidate(recipe, operands, shape, config.model)
+        for recipe in recipes(product, config, limit)
+    )
 
 
 BOTH = (False, True)
@@ -468,7 +495,7 @@ def _recipe(product: Product, swapped: bool, grid: GemmGrid) -> GemmRecipe:
 
 
 def _candidate(
-    recipe: GemmRecipe, operands: tuple[Operand, ...], shape: Shape
+    recipe: GemmRecipe, operands: tuple[Operand, ...], shape: Shape, model: CostModel
 ) -> OperatorCandidate:
     grid = recipe.grid
     result = recipe.stored(shape)
@@ -500,6 +527,8 @@ def _candidate(
             ("inner_parts", grid.inner_parts),
             ("copies", grid.copies),
         ),
+        in_place=recipe.in_place(operands, model),
+        gathering=model.phase,
     )
 
 
