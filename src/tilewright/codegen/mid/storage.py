@@ -74,7 +74,9 @@ class Storage:
         """As `Layout.locate`, for coordinates of the value."""
         if self.view is None:
             return self.layout.locate(coordinates)
-        numbers = view_indices(self.view)[np.broadcast_arrays(*coordinates)]
+        numbers = view_indices(self.view)[tuple(np.broadcast_arrays(*coordinates))]
+        if not self.base:
+            return np.zeros_like(numbers), np.zeros_like(numbers)
         return self.layout.locate(tuple(np.unravel_index(numbers, self.base)))
 
     def __str__(self) -> str:
