@@ -118,5 +118,7 @@ def test_f8_weights_may_be_packed_as_f16_wants_them() -> None:
     wide = _format(order=ElementOrder.RIGHT, axes=(padded(16), padded(16)), grid=(Digit(0, 3),))
     narrow = wide.with_precision(Precision.F8F143)
     array = np.arange(40 * 20).reshape(40, 20)
-    assert np.array_equal(resolve(narrow, (40, 20)).pack(array), resolve(wide, (40, 20)).pack(array))
+    assert np.array_equal(
+        resolve(narrow, (40, 20)).pack(array), resolve(wide, (40, 20)).pack(array)
+    )
     assert resolve(narrow, (40, 20)).shard_bytes * 2 == resolve(wide, (40, 20)).shard_bytes

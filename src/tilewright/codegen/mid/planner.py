@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tilewright.codegen.mid.assembly import assemble
 from tilewright.codegen.mid.budget import MemoryUse, memory_use
 from tilewright.codegen.mid.config import PipelineConfig
-from tilewright.codegen.mid.faults import DoesNotFit
+from tilewright.codegen.mid.faults import DoesNotFit, FormatError, PlanError
 from tilewright.codegen.mid.layout import resolve
 from tilewright.codegen.mid.midgraph import MidGraph
 from tilewright.codegen.mid.operators.choosing import PRECISIONS
@@ -71,6 +71,7 @@ class _Planner:
         self._searcher = Searcher(config)
 
     def planned(self) -> Planned:
+        self._check_inputs()
         best: Planned | None = None
         misses: list[Planned | DoesNotFit] = []
         for limit in self._limits():
@@ -81,6 +82,28 @@ class _Planner:
                 return best
             misses.append(missed)
         raise self._does_not_fit(misses)
+
+    def _check_inputs(self) -> None:
+        """The formats given for sources suit them. Raises PlanError that lists all that do not."""
+        sources = {source.name: source.value.type for source in self._graph.sources}
+        faults = []
+        for name, format in self._config.inputs.items():
+            if name not in sources:
+                faults.append(f'there is no source "{name}"')
+                continue
+            type = sources[name]
+            wanted = (PRECISIONS[type.dtype], type.format.scale)
+            if (format.precision, format.scale) != wanted:
+                found = format.precision.value
+                faults.append(f'"{name}" is {type.format}, its given format {found}')
+            try:
+                resolve(format, type.shape)
+            except FormatError as fault:
+                faults.append(f'"{name}": {fault}')
+            if format.tiles > self._config.tiles:
+                faults.append(f'"{name}" lies on {format.tiles} tiles of {self._config.tiles}')
+        if faults:
+            raise PlanError("formats of sources: " + "; ".join(faults))
 
     def _limits(self) -> Iterator[int]:
         """Working memory for one operator, less and less."""
@@ -99,7 +122,7 @@ class _Planner:
     def _within(self, limit: int) -> tuple[Planned | None, "Planned | DoesNotFit"]:
         """The fastest plan that fits, if any; and the one that came nearest."""
         try:
-            tried = [self._at(Prices(price), limit) for price in PRICES]
+            tried = self._rising_prices(limit)
         except DoesNotFit as fault:
             return None, fault
         fitting = [each for each in tried if self._fits(each)]
@@ -109,6 +132,19 @@ class _Planner:
         if len(fitting) < len(tried):
             best = self._refined(best, [each for each in tried if not self._fits(each)], limit)
         return best, best
+
+    def _rising_prices(self, limit: int) -> list[Planned]:
+        """Plans at rising prices, until one that fits is slower than one that fitted before."""
+        tried: list[Planned] = []
+        best = float("inf")
+        for price in PRICES:
+            tried.append(self._at(Prices(price), limit))
+            if self._fits(tried[-1]):
+                cycles = _cycles(tried[-1])
+                if cycles > best:
+                    break
+                best = cycles
+        return tried
 
     def _refined(self, best: Planned, missing: list[Planned], limit: int) -> Planned:
         """Memory is left, but not enough for the next price: spend it where that saves most."""
@@ -135,7 +171,6 @@ class _Planner:
         for source in self._graph.sources:
             given = self._config.inputs.get(source.name)
             if given is not None:
-                resolve(given, source.value.type.shape)
                 places[source.value.id] = Storage(given, source.value.type.shape)
             else:
                 weight = source.kind is SourceKind.PARAMETER

@@ -175,7 +175,8 @@ def scan(
         for partial in _partials(problem)
     ]
     # with less memory: the extremes suffice
-    frugal = (min(_copy_choices(problem, most_copies), key=lambda copies: copies or np.inf), 0)
+    choices = _copy_choices(problem, most_copies)
+    frugal = (choices[0], choices[-1])
     families += [
         (space, copies, _partials(problem)[0])
         for space in TRANSIENT_LIMITS
@@ -280,10 +281,9 @@ def _priced(
     speed_left = np.where(pair_left & model.paired, 8, 4)
     speed_right = np.where(pair_right & model.paired, 8, 4)
     weight_moves = np.where(shares > 1, (weight_elements - own_least) * stored, 0)
-    if weight_left:
-        exchange = weight_moves / speed_left + right_moves / speed_right
-    else:
-        exchange = left_moves / speed_left + weight_moves / speed_right
+    into_left = left_moves + (weight_moves if weight_left else 0)
+    into_right = right_moves + (0 if weight_left else weight_moves)
+    exchange = into_left / speed_left + into_right / speed_right
     moves = (left_moves + right_moves + weight_moves) > 0
     reduces = inner_parts > 1
     exchange = exchange + owned * problem.epilogue_bytes / rates.EXCHANGE_BYTES_PER_CYCLE
