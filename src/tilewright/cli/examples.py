@@ -49,7 +49,7 @@ def encoder(
     norm_first: bool,
     exact_gelu: bool,
 ) -> ComputeGraph:
-    """The layers of a transformer encoder: query, key and value in one product, batch in the rows."""
+    """The layers of a transformer encoder: one product for q, k and v, the batch in the rows."""
     graph = ComputeGraph(f"{name} batch {batch}")
     x = graph.input("x", (batch * tokens, width))
     shapes = {

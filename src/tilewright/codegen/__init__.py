@@ -1,1 +1,1 @@
-"""From a `ComputeGraph` to programs of tiles: planned (`mid`); lowering and placement are to come."""
+"""From a `ComputeGraph` to programs of tiles: plans (`mid`); lowering and placement are to come."""

@@ -122,8 +122,7 @@ class TileRun:
                 self.held(step.source, other) for other in self._with_same_parts(source, tile)
             ]
         for tile in range(arriving.tiles):
-            others = [each for each in terms[tile]]
-            self.store(step.arriving, tile, np.stack(others))
+            self.store(step.arriving, tile, np.stack(terms[tile]))
 
     def _with_same_parts(self, slot: Slot, tile: int) -> list[int]:
         layout = slot.storage.layout

@@ -48,7 +48,8 @@ def test_every_element_has_just_its_copies_and_the_rest_is_zero(layout: Layout) 
 def test_coordinates_are_the_inverse_of_locate(layout: Layout) -> None:
     array = _numbered(layout)
     shards = layout.pack(array)
-    tile, offset = np.indices(shards.shape)
+    grid = np.indices(shards.shape, dtype=np.int64)
+    tile, offset = grid[0], grid[1]
     coordinates, held = layout.coordinates(tile, offset)
     found = array[tuple(each[held] for each in coordinates)]  # of a scalar, a scalar
     assert np.array_equal(np.broadcast_to(found, shards[held].shape), shards[held])
@@ -94,7 +95,7 @@ def _format(**changes: object) -> TensorFormat:
 
 
 def test_an_indivisible_extent_is_rejected_where_padding_was_not_asked_for() -> None:
-    with pytest.raises(FormatError, match="axis 1 of .* is no multiple of its block of 16"):
+    with pytest.raises(FormatError, match=r"axis 1 of .* is no multiple of its block of 16"):
         resolve(_format(axes=(AxisTiling(), AxisTiling(16))), (4, 20))
 
 

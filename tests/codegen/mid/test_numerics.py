@@ -10,9 +10,8 @@ import pytest
 
 from tilewright.codegen.mid import PipelineConfig, evaluate_mid, plan
 from tilewright.codegen.mid.midgraph import MidOperation
-from tilewright.graph import ComputeGraph, DType, NumberFormat, round_to
+from tilewright.graph import ComputeGraph, DType, NumberFormat, evaluate, round_to
 from tilewright.graph import Precision as Arithmetic
-from tilewright.graph import evaluate
 
 
 def _error(inner: int, activations: DType, weights: NumberFormat) -> tuple[float, float, str]:
@@ -67,9 +66,7 @@ def test_attention_rounds_scores_and_probabilities_to_f16() -> None:
     q, k, v = (graph.input(name, (4, 196, 64)) for name in "qkv")
     graph.output("y", graph.attention(q, k, v))
     rng = np.random.default_rng(2)
-    inputs = {
-        name: rng.normal(scale=0.5, size=(4, 196, 64)).astype(np.float16) for name in "qkv"
-    }
+    inputs = {name: rng.normal(scale=0.5, size=(4, 196, 64)).astype(np.float16) for name in "qkv"}
     planned = plan(graph, PipelineConfig(tiles=200)).graph
     found = evaluate_mid(planned, inputs, {})["y"]
     exact = evaluate(graph, inputs, {}, Arithmetic.F64)["y"]

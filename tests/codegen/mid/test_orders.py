@@ -19,7 +19,8 @@ def test_an_order_is_a_bijection(
 ) -> None:
     block = granule(order, precision)
     rows, columns = high * block.rows, wide * block.columns
-    row, column = np.indices((rows, columns))
+    grid = np.indices((rows, columns), dtype=np.int64)
+    row, column = grid[0], grid[1]
     offset = offsets(order, precision, row, column, rows, columns)
     assert sorted(offset.ravel()) == list(range(rows * columns))
     back = positions(order, precision, offset, rows, columns)

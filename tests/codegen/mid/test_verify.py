@@ -37,9 +37,7 @@ def _with_gemm(change: Callable[[MidOperation], MidOperation]) -> MidGraph:
     graph = _planned()
     repeat, gemm = _body(graph)
     body = tuple(change(gemm) if step is gemm else step for step in repeat.body)
-    steps = tuple(
-        replace(repeat, body=body) if step is repeat else step for step in graph.steps
-    )
+    steps = tuple(replace(repeat, body=body) if step is repeat else step for step in graph.steps)
     return replace(graph, steps=steps)
 
 
@@ -55,10 +53,10 @@ def _with_dispatch(change: Callable[[OperatorDispatch], OperatorDispatch]) -> Mi
     return _with_plan(lambda plan: replace(plan, dispatch=change(plan.dispatch)))
 
 
-def _calls(dispatch: OperatorDispatch, change: Callable[[KernelCall], KernelCall]) -> OperatorDispatch:
-    steps = tuple(
-        change(step) if isinstance(step, KernelCall) else step for step in dispatch.steps
-    )
+def _calls(
+    dispatch: OperatorDispatch, change: Callable[[KernelCall], KernelCall]
+) -> OperatorDispatch:
+    steps = tuple(change(step) if isinstance(step, KernelCall) else step for step in dispatch.steps)
     return replace(dispatch, steps=steps)
 
 

@@ -41,8 +41,8 @@ def tile_budget() -> int:
 class PipelineConfig:
     """Target, planning policy and formats of inputs.
 
-    `most_copies` caps the copies of each weight; 0 leaves it to the budget. `inputs` fixes formats of
-    the graph's sources by name; others are the planner's choice.
+    `most_copies` caps the copies of each weight; 0 leaves it to the budget. `inputs` fixes formats
+    of the graph's sources by name; others are the planner's choice.
     """
 
     tiles: int = TILES

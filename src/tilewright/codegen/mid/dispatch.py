@@ -66,7 +66,9 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class KernelCall:
-    """One call on each tile. In a loop the first iteration uses the first mode, the others the last.
+    """One call on each tile.
+
+    In a loop the first iteration uses the first mode, the others the last.
 
     `runs`: in how many calls the inner axis is covered; above 1 where an operand lies in so many
     pieces, the tile's own and what it gathered before and behind it.

@@ -1,7 +1,7 @@
 """What a planned graph computes, by NumPy: values as their formats hold them, on their tiles.
 
-Every value is kept as shards in its storage; reading it takes them apart again. Operators compute in
-float64 and their results are rounded to the stored precision; products also round what the plan
+Every value is kept as shards in its storage; reading it takes them apart again. Operators compute
+in float64 and their results are rounded to the stored precision; products also round what the plan
 rounds: partial sums between tiles, and attention's scores and probabilities.
 """
 
@@ -49,7 +49,7 @@ def evaluate_mid(
 ) -> dict[str, Array]:
     """The outputs by name, in float64 (I32 in int64), as the plan would give them.
 
-    Without `rounding`, formats and partial sums round nothing: what remains is the plan's structure.
+    Without `rounding`, formats and partial sums round nothing: only the plan's structure counts.
     Raises PlanError for a missing source or one of the wrong shape.
     """
     evaluator = _Evaluator(rounding)

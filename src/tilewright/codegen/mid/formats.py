@@ -1,7 +1,7 @@
 """How a tensor is stored: precision, order of elements, distribution over tiles, memory class.
 
-A format says nothing of places: neither which physical tiles nor which addresses. Tiles are numbered
-within their group, from 0. `layout.resolve` joins a format with a shape.
+A format says nothing of places: neither which physical tiles nor which addresses. Tiles are
+numbered within their group, from 0. `layout.resolve` joins a format with a shape.
 """
 
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""A region's operations in the units that are planned: a product takes what is fused behind it along."""
+"""A region's operations in the units that are planned: a product with what is fused behind it."""
 
 from collections import Counter
 from dataclasses import dataclass, replace

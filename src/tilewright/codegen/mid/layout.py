@@ -1,8 +1,8 @@
 """A format resolved for a shape: the one answer to what lies where, and how large it is.
 
-An axis of n blocks in p parts is cut at floor(i·n/p): sizes differ by at most one block, and cutting
-each part again in q gives the cuts of p·q parts. Every shard is padded to whole blocks and stored with
-its own extents; what a tile sets aside is the size of the largest shard.
+An axis of n blocks in p parts is cut at floor(i·n/p): sizes differ by at most one block, and
+cutting each part again in q gives the cuts of p·q parts. Every shard is padded to whole blocks and
+stored with its own extents; what a tile sets aside is the size of the largest shard.
 """
 
 from dataclasses import dataclass
@@ -171,7 +171,7 @@ class Layout:
     ) -> tuple[tuple[Indices, ...], NDArray[Any]]:
         """The tensor's coordinates at offsets of tiles' shards, and whether an element lies there.
 
-        False marks padding, and offsets beyond the tile's own shard; coordinates mean nothing there.
+        False marks padding, and offsets beyond the tile's own shard, without coordinates.
         """
         tile, offset = np.broadcast_arrays(np.asarray(tile, np.int64), np.asarray(offset, np.int64))
         ranges = self._shard(tile)
@@ -225,8 +225,8 @@ def _all_coordinates(shape: Shape) -> tuple[Indices, ...]:
 def resolve(format: TensorFormat, shape: Shape) -> Layout:
     """The layout of a tensor of `shape` in `format`.
 
-    Raises FormatError if the rank differs, an extent is no multiple of a block that rejects that, or
-    blocks would cut through those of the element order.
+    Raises FormatError if the rank differs, an extent is no multiple of a block that rejects that,
+    or blocks would cut through those of the element order.
     """
     if len(format.axes) != len(shape):
         raise FormatError(f"a format of rank {len(format.axes)} for the shape {list(shape)}")

@@ -45,7 +45,7 @@ class MidValue:
 
 @dataclass(frozen=True, slots=True)
 class MidSource:
-    """A value from outside. `prepared` are views that the host applies before it loads the value."""
+    """A value from outside. `prepared` are views that the host applies before it loads it."""
 
     kind: SourceKind | None
     """None for a constant of the graph, whose operator is `constant`."""

@@ -1,10 +1,10 @@
 """From a compute graph to its plan: the price of memory is raised until everything fits.
 
-At price 0 every weight is copied as often as that saves cycles. A price in cycles per resident byte
-lets a copy be bought only where it saves more; the planner looks for the lowest price at which the
-fullest tile holds everything, and spends what memory is then left on single operators. Where even
-the dearest plan does not fit, operators get less working memory; at last the error says what is
-missing.
+At price 0 every weight is copied as often as that saves cycles. A price in cycles per resident
+byte lets a copy be bought only where it saves more; the planner looks for the lowest price at which
+the fullest tile holds everything, and spends what memory is then left on single operators. Where
+even the dearest plan does not fit, operators get less working memory; at last the error says what
+is missing.
 """
 
 from collections.abc import Iterator
@@ -58,8 +58,8 @@ def plan(graph: ComputeGraph, config: PipelineConfig | None = None) -> Planned:
     """Plan a graph for the tiles and the policy of `config`.
 
     Raises VerificationError for a graph that is not valid, PlanError for one that has no plan under
-    the policy, DoesNotFit (with the operator, the memory needed and available, and the nearest change
-    that would help) where the memory of a tile does not suffice.
+    the policy, DoesNotFit (with the operator, the memory needed and available, and the nearest
+    change that would help) where the memory of a tile does not suffice.
     """
     graph.verify()
     return _Planner(graph, config or PipelineConfig()).planned()

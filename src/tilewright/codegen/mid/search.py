@@ -333,7 +333,7 @@ class Searcher:
     def _body(
         self, group: Group, places: dict[int, Place], prices: Prices, limit: int
     ) -> RegionPlan:
-        """The body's plan, with what it carries where it is best made or where it spreads evenly."""
+        """The body's plan, with what it carries where that is made best, or spread evenly."""
         repeat = group.repeat
         assert repeat is not None
         arguments = repeat.arguments.carried

@@ -1,8 +1,8 @@
 """Where a value's elements are: a layout, seen directly or through views.
 
-Views (reshape, transpose, slice, splitting heads) move nothing: whoever gathers a viewed value reads
-the elements of the base where they lie. A view's meaning is the graph operators' own, applied to
-the numbers of the base's elements.
+Views (reshape, transpose, slice, splitting heads) move nothing: whoever gathers a viewed value
+reads the elements of the base where they lie. A view's meaning is the graph operators' own, applied
+to the numbers of the base's elements.
 """
 
 from dataclasses import dataclass, field

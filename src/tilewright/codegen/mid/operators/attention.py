@@ -89,7 +89,7 @@ def _scaled(steps: list[Step]) -> list[Step]:
 def _renamed(
     dispatch: OperatorDispatch, given: dict[str, str], prefix: str, slots: list[Slot]
 ) -> list[Step]:
-    """The steps with slots named as in `given`, others with a prefix; these are added to `slots`."""
+    """The steps with slots named as in `given`, others with a prefix, which `slots` gains."""
 
     def name(old: str) -> str:
         return given.get(old, prefix + old)

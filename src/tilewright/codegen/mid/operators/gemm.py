@@ -82,7 +82,7 @@ class GemmRecipe(Recipe):
         return (*batch, columns, inner, rows)
 
     def working(self, side: Side, precision: Precision) -> TensorFormat:
-        """How an operand lies when the kernel reads it; with a digit for steps if there are some."""
+        """How an operand lies when the kernel reads it; with a digit for steps if there are any."""
         is_left = side is self.left
         steps = self.grid.steps
         digits = [Digit(side.inner, steps)] if steps > 1 else []
@@ -143,7 +143,7 @@ class GemmRecipe(Recipe):
         return sharers // self.grid.copies if side.stored is not None else sharers
 
     def product(self, precision: Precision, reduced: bool) -> TensorFormat:
-        """How the product lies: complete (`reduced`), or as terms on the tiles of the inner axis."""
+        """How the product lies: complete (`reduced`), or as terms on tiles of the inner axis."""
         inner = self.grid.inner_parts
         digits = []
         for name, size in self._digits():

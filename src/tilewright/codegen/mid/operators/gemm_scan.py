@@ -34,7 +34,7 @@ TRANSIENT_LIMITS = (48 << 10, 160 << 10)
 
 @dataclass(frozen=True, slots=True)
 class GemmProblem:
-    """One orientation of a product. `*_stored`: storage precision of an operand that is a weight."""
+    """One orientation of a product. `*_stored`: how an operand is stored that is a weight."""
 
     batch: tuple[int, ...]
     """Extents of the batch axes."""
@@ -104,7 +104,7 @@ class _Grids:
 
 @lru_cache(maxsize=512)
 def batch_splits(batch: tuple[int, ...], tiles: int) -> tuple[tuple[int, ...], ...]:
-    """Ways to divide the batch axes: for each size of the largest part, the one with fewest parts."""
+    """Ways to divide the batch axes: for each size of the largest part, with fewest parts."""
     best: dict[int, tuple[int, ...]] = {}
     choices = [part_counts(extent, tiles) for extent in batch]
     for parts in product(*choices):
@@ -328,7 +328,7 @@ def _priced(
 
 
 def _made_even(grids: _Grids, tiles: int, columns_fast: bool) -> tuple[Numbers, Numbers]:
-    """Row and column parts, with one more of the fastest where that fills pairs of tiles and fits."""
+    """Row and column parts, with one more of the fastest where that fills pairs of tiles."""
     rows, columns = grids.rows, grids.columns
     fast, others = (columns, rows) if columns_fast else (rows, columns)
     more = fast + fast % 2

@@ -126,7 +126,7 @@ def _results(
 
 @lru_cache(maxsize=4096)
 def covers_base(storage: Storage) -> bool:
-    """Whether a value has every element of its base once, so that work on the base is work on it."""
+    """Whether a value has every element of its base once: work on the base is work on it."""
     if storage.view is None:
         return True
     indices = view_indices(storage.view)
