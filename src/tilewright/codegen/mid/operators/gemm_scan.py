@@ -227,7 +227,7 @@ def _priced(
     weight_left = problem.left_stored is not None
     weight = problem.left_stored or problem.right_stored
     sharers = batch_parts * (column_parts if weight_left else row_parts)
-    held = sharers if copies == 0 else np.full_like(sharers, copies)
+    held = sharers if copies == 0 else np.minimum(sharers, copies)
     keep = sharers % held == 0
     shares = np.maximum(sharers // held, 1)
 
