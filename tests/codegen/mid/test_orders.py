@@ -29,9 +29,9 @@ def test_an_order_is_a_bijection(
 
 def _packed(order: ElementOrder, precision: Precision, matrix: np.ndarray) -> np.ndarray:
     rows, columns = matrix.shape
-    row, column = np.indices(matrix.shape)
+    row, column = np.divmod(np.arange(matrix.size), columns)
     memory = np.zeros(matrix.size, matrix.dtype)
-    memory[offsets(order, precision, row, column, rows, columns)] = matrix
+    memory[offsets(order, precision, row, column, rows, columns)] = matrix.ravel()
     return memory
 
 
