@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from hypothesis import strategies as st
@@ -79,21 +80,19 @@ def broadcastable(draw: st.DrawFn, shape: Shape) -> Shape:
     return (*longer, *tail)
 
 
-def _unary(m: Making) -> Callable[[str], Tensor]:
-    return lambda mnemonic: getattr(m.graph, mnemonic)(m.floating(), name=m.name())
+def _unary(mnemonic: str, m: Making) -> Tensor:
+    made: Tensor = getattr(m.graph, mnemonic)(m.floating(), name=m.name())
+    return made
 
 
-def _binary(m: Making) -> Callable[[str], Tensor]:
-    def step(mnemonic: str) -> Tensor:
-        a = m.floating()
-        b: Tensor | float = m.of_shape(broadcastable(m.draw, a.shape))
-        if m.draw(st.integers(0, 3)) == 0:
-            b = m.draw(st.integers(-8, 8)) / 4
-        pair = (a, b) if m.flag() else (b, a)
-        made: Tensor = getattr(m.graph, mnemonic)(*pair, name=m.name())
-        return made
-
-    return step
+def _binary(mnemonic: str, m: Making) -> Tensor:
+    a = m.floating()
+    b: Tensor | float = m.of_shape(broadcastable(m.draw, a.shape))
+    if m.draw(st.integers(0, 3)) == 0:
+        b = m.draw(st.integers(-8, 8)) / 4
+    pair = (a, b) if m.flag() else (b, a)
+    made: Tensor = getattr(m.graph, mnemonic)(*pair, name=m.name())
+    return made
 
 
 def _gemm(m: Making) -> Tensor:
@@ -121,15 +120,12 @@ def _softmax(m: Making) -> Tensor:
     return m.graph.softmax(m.floating(1), name=m.name())
 
 
-def _norm(m: Making) -> Callable[[str], Tensor]:
-    def step(mnemonic: str) -> Tensor:
-        x = m.floating(1)
-        affine = [m.of_shape(x.shape[-1:]) for _ in range(m.draw(st.integers(0, 2)))]
-        epsilon = m.draw(epsilons)
-        made: Tensor = getattr(m.graph, mnemonic)(x, *affine, epsilon=epsilon, name=m.name())
-        return made
-
-    return step
+def _norm(mnemonic: str, m: Making) -> Tensor:
+    x = m.floating(1)
+    affine = [m.of_shape(x.shape[-1:]) for _ in range(m.draw(st.integers(0, 2)))]
+    epsilon = m.draw(epsilons)
+    made: Tensor = getattr(m.graph, mnemonic)(x, *affine, epsilon=epsilon, name=m.name())
+    return made
 
 
 def _reduce(m: Making) -> Tensor:
@@ -229,20 +225,13 @@ def _next(m: Making, carried: Tensor, made: list[Tensor]) -> Tensor:
     return m.graph.cast(m.graph.tanh(carried), carried.format)
 
 
+UNARY = ("gelu", "gelu_tanh", "relu", "silu", "sigmoid", "tanh", "exp", "sqrt")
+
 STEPS: dict[str, Callable[[Making], Tensor]] = {
     "repeat": _repeat,
-    **{
-        each: lambda m, each=each: _unary(m)(each)  # type: ignore[misc] # binds each name
-        for each in ("gelu", "gelu_tanh", "relu", "silu", "sigmoid", "tanh", "exp", "sqrt")
-    },
-    **{
-        each: lambda m, each=each: _binary(m)(each)  # type: ignore[misc] # as above
-        for each in ("add", "sub", "mul", "div")
-    },
-    **{
-        each: lambda m, each=each: _norm(m)(each)  # type: ignore[misc] # as above
-        for each in ("layer_norm", "rms_norm")
-    },
+    **{mnemonic: partial(_unary, mnemonic) for mnemonic in UNARY},
+    **{mnemonic: partial(_binary, mnemonic) for mnemonic in ("add", "sub", "mul", "div")},
+    **{mnemonic: partial(_norm, mnemonic) for mnemonic in ("layer_norm", "rms_norm")},
     "gemm": _gemm,
     "attention": _attention,
     "softmax": _softmax,

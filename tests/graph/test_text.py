@@ -131,7 +131,8 @@ SYNTAX = [
     (_text("%1 = relu %0 : f8f143*2^99[2]"), "3:16: the scale of an F8F143 tensor is -32 to 31"),
     (_text("%1 = relu %0 : f16[2, 0]"), "3:16: each extent of a shape is at least 1"),
     (_text("%1 = relu %0 : f16[2, 1.5]"), "3:23: expected a whole number, found 1.5"),
-    (_text(f"%1 = relu %0 : f16[{'9' * 5000}]"), "3:20: expected a whole number"),
+    (_text(f"%1 = relu %0 : f16[{'9' * 5000}]"), "3:20: a number of 5000 digits is too long"),
+    (_text(f"%1 = relu %0 : f16[{2**32}, {2**31}]"), f"3:16: a shape has at most {2**63 - 1} elem"),
     (_text("%1 = relu %0 {fast} : f16[2, 3]"), "3:15: relu has no attribute fast; it has none"),
     (
         _text("%1 = gemm %0, %0 {transpose} : f16[2, 2]"),

@@ -2,6 +2,7 @@
 
 import operator
 from types import EllipsisType
+from typing import SupportsIndex
 
 from tilewright.graph.tensor import Part
 from tilewright.graph.types import Shape, show_shape
@@ -44,7 +45,10 @@ def _bounds(axis: int, extent: int, part: Part) -> tuple[int, int]:
         if start >= stop:
             raise misuse(f"axis {axis}: nothing is left of {extent} elements")
         return start, stop
-    assert not isinstance(part, EllipsisType)
+    if isinstance(part, bool) or not isinstance(part, SupportsIndex):
+        raise misuse(
+            f"axis {axis}: an index is whole numbers, slices and one ellipsis, not {part!r}"
+        )
     place = operator.index(part)
     if not -extent <= place < extent:
         raise misuse(f"axis {axis}: no element {place} among {extent}")

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import Field
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -26,6 +27,9 @@ class Operator(ABC):
 
     mnemonic: ClassVar[str]
     """Its name in the text form and in messages."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    """So that type checkers know subclasses for what they are."""
 
     @abstractmethod
     def role(self, index: int) -> str:

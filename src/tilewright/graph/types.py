@@ -12,6 +12,9 @@ Shape = tuple[int, ...]
 LEAST_SCALE, GREATEST_SCALE = -32, 31
 """Scales of eight-bit tensors: six bits, signed, as the chip's `$FP_SCL` and `$FP_ISCL` hold."""
 
+MOST_ELEMENTS = (1 << 63) - 1
+"""As in NumPy, whose sizes have 64 bits."""
+
 INDEX_LIMIT = 1 << 31
 """An I32 lies in −INDEX_LIMIT … INDEX_LIMIT − 1."""
 
@@ -65,7 +68,7 @@ class NumberFormat:
 
 @dataclass(frozen=True, slots=True)
 class ValueType:
-    """The number format and shape of a value. Raises `GraphError` for an extent below 1."""
+    """The number format and shape of a value. Raises `GraphError` for what is no shape."""
 
     format: NumberFormat
     shape: Shape
@@ -97,13 +100,18 @@ def as_format(format: DType | NumberFormat) -> NumberFormat:
 
 
 def as_shape(extents: Iterable[int]) -> Shape:
-    """Whole numbers of any kind as a shape. Raises `GraphError` for an extent below 1."""
+    """Whole numbers of any kind as a shape.
+
+    Raises `GraphError` for an extent below 1, and for more than `MOST_ELEMENTS` elements.
+    """
     try:
         shape = tuple(operator.index(extent) for extent in extents)
     except TypeError as fault:
         raise GraphError(f"a shape is a sequence of whole numbers, found {extents!r}") from fault
     if any(extent < 1 for extent in shape):
         raise GraphError(f"each extent of a shape is at least 1, found {show_shape(shape)}")
+    if element_count(shape) > MOST_ELEMENTS:
+        raise GraphError(f"a shape has at most {MOST_ELEMENTS} elements, found {show_shape(shape)}")
     return shape
 
 

@@ -120,6 +120,8 @@ REFUSED: list[tuple[Callable[[ComputeGraph, Tensor], Tensor], str]] = [
     (lambda g, x: x[:, ::2], "axis 1: a step of 2"),
     (lambda g, x: x[:, 3:], "axis 1: nothing is left of 3"),
     (lambda g, x: x[0, 0, 0, 0], r"4 parts does not fit \[2, 3, 8\]"),
+    (lambda g, x: x[True], "axis 0: an index is .*, not True"),
+    (lambda g, x: x[0, [1, 2]], r"axis 1: an index is .*, not \[1, 2\]"),  # type: ignore[index] # a mistake
     (lambda g, x: x[..., ...], r"2 parts does not fit \[2, 3, 8\]"),
     (lambda g, x: g.split_heads(x, 3), "8 cannot be split into 3 heads"),
     (lambda g, x: g.split_heads(x[0, 0], 2), "x needs 2 axes or more"),

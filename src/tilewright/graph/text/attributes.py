@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import MISSING, fields
 from enum import Enum
+from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
 from tilewright.graph.faults import GraphError
@@ -47,7 +48,7 @@ def read_attributes(reader: TokenReader, operator: type[Operator]) -> dict[str, 
     """`{name=value, flag}`, or nothing."""
     if not reader.accept("{"):
         return {}
-    kinds = _attribute_kinds(operator)
+    kinds = {name: kind for name, kind in _kinds(operator).items() if kind is not ValueType}
     attributes: dict[str, Any] = {}
     for name, location, value in reader.several(lambda: _attribute(reader, operator, kinds)):
         if name in attributes:
@@ -60,13 +61,14 @@ def read_attributes(reader: TokenReader, operator: type[Operator]) -> dict[str, 
 def make_operator(
     operator: type[Operator],
     attributes: dict[str, Any],
-    result: ValueType | None,
+    result: ValueType,
     location: Location,
 ) -> Operator:
     """The operator; a field that is a `ValueType` is the type of its result."""
     given = dict(attributes)
-    for field in fields(operator):  # type: ignore[arg-type] # every operator is a dataclass
-        if get_type_hints(operator)[field.name] is ValueType and result is not None:
+    kinds = _kinds(operator)
+    for field in fields(operator):
+        if kinds[field.name] is ValueType:
             given[field.name] = result
         elif field.name not in given and field.default is MISSING:
             raise fault_at(location, f"{operator.mnemonic} needs the attribute {field.name}")
@@ -76,10 +78,11 @@ def make_operator(
         raise fault_at(location, f"{operator.mnemonic}: {fault}") from None
 
 
-def _attribute_kinds(operator: type[Operator]) -> dict[str, Any]:
+@cache
+def _kinds(operator: type[Operator]) -> dict[str, Any]:
+    """The fields as they are annotated."""
     hints = get_type_hints(operator)
-    names = [field.name for field in fields(operator)]  # type: ignore[arg-type] # as above
-    return {name: hints[name] for name in names if hints[name] is not ValueType}
+    return {field.name: hints[field.name] for field in fields(operator)}
 
 
 def _attribute(

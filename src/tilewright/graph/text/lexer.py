@@ -11,6 +11,9 @@ from tilewright.graph.values import Location
 
 T = TypeVar("T")
 
+MOST_DIGITS = 20
+"""Of a whole number; ids and extents need fewer."""
+
 _TOKEN = re.compile(
     r"""
       (?P<blank>  [ \t\r\n]+ | \#[^\n]* )
@@ -138,7 +141,9 @@ class TokenReader:
         return items
 
     def _whole(self, token: Token, digits: str) -> int:
+        if len(digits) > MOST_DIGITS:
+            raise fault_at(token.location, f"a number of {len(digits)} digits is too long")
         try:
             return int(digits)
-        except ValueError:  # a point or exponent, or more digits than Python reads
+        except ValueError:  # a point or exponent
             raise fault_at(token.location, f"expected a whole number, found {digits}") from None

@@ -75,7 +75,7 @@ def _body(repeat: Repeat, locations: bool) -> Iterator[str]:
 
 def _attributes(operator: Operator) -> Iterator[str]:
     """Fields that do not have their default; a `ValueType` is printed as that of the result."""
-    for field in fields(operator):  # type: ignore[arg-type] # every operator is a dataclass
+    for field in fields(operator):
         value = getattr(operator, field.name)
         if isinstance(value, ValueType) or (
             field.default is not MISSING and value == field.default
