@@ -88,6 +88,13 @@ class OperatorCandidate:
     gathering: float = 0.0
     """Cycles of the boundary of the gathering phase, saved if nothing is gathered."""
 
+    @property
+    def least_cycles(self) -> float:
+        """The cost if every operand lay in place."""
+        if not self.in_place:
+            return self.cost.total
+        return self.cost.total - self.gathering - sum(each.exchange for each in self.in_place)
+
     def saved(self, operands: tuple[Storage, ...]) -> OperatorCost:
         """What the cost counts too much, for operands that lie where they are used."""
         there = [each for each in self.in_place if operands[each.operand] == each.storage]

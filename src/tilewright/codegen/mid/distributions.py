@@ -46,7 +46,9 @@ def words_format(shape: Shape, precision: Precision, along: int, tiles: int) -> 
     """Spread over the chip with whole words along the last axis (-1) or the last but one (-2)."""
     if along == -1 or precision.bytes >= WORD or len(shape) < 2:
         return spread_format(shape, precision, tiles)
-    turned = spread_format((*shape[:-2], shape[-1], shape[-2]), precision, tiles)
+    word = WORD // precision.bytes  # columns stay together so, and can arrive the other way round
+    words = -(-shape[-1] // word)
+    turned = spread_format((*shape[:-2], words, shape[-2]), precision, tiles)
     last = len(shape) - 1
     turn = {last: last - 1, last - 1: last}
     grid = tuple(
@@ -55,8 +57,7 @@ def words_format(shape: Shape, precision: Precision, along: int, tiles: int) -> 
         else digit
         for digit in turned.grid
     )
-    pairs = padded(WORD // precision.bytes)  # so that whole words can arrive the other way round
-    axes = (*turned.axes[:-2], padded(COLUMN_BLOCK), pairs)
+    axes = (*turned.axes[:-2], padded(COLUMN_BLOCK), padded(word))
     return TensorFormat(precision, ElementOrder.OUTPUT_TRANSPOSED, axes, grid)
 
 

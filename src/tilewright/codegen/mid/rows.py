@@ -1,7 +1,7 @@
 """How many messages a plan's exchange phases take, and the instruction rows they need: an estimate.
 
 A message fills a contiguous run of a shard from a contiguous run of one source tile. Runs are
-counted on the target's first tile, which has one of the largest shards.
+counted on the target's last tile, which has one of the largest shards.
 """
 
 from functools import lru_cache
@@ -39,7 +39,7 @@ def _messages(step: Step, slots: dict[str, Slot]) -> int:
 
 @lru_cache(maxsize=4096)
 def received_runs(source: Storage, target: Storage) -> int:
-    """Contiguous runs that the first tile of `target` takes from tiles of `source`.
+    """Contiguous runs that the last tile of `target` takes from tiles of `source`.
 
     Where shapes differ (the parts of a concatenation) every row counts as one run.
     """
@@ -47,7 +47,8 @@ def received_runs(source: Storage, target: Storage) -> int:
         return 1
     layout = target.layout
     offset = np.arange(layout.shard_elements)
-    coordinates, held = layout.coordinates(np.zeros_like(offset), offset)
+    last = np.full_like(offset, layout.format.tiles - 1)
+    coordinates, held = layout.coordinates(last, offset)
     if source.shape != target.shape:
         return int(np.count_nonzero(held)) // max(1, layout.largest_shard[-1])
     numbers = np.ravel_multi_index([each[held] for each in coordinates], target.base)

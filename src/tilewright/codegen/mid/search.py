@@ -6,6 +6,7 @@ resident bytes they claim, so a higher price buys fewer copies of weights. The b
 searched once; what it carries must lie at its end as it lay at its start.
 """
 
+import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -46,6 +47,8 @@ _NO_LIMIT = 1 << 40
 """Bytes."""
 BEAM = 16
 """Partial plans that are kept."""
+GROWN = 2 * BEAM
+"""Plans that an operator's candidates make of them, before those that agree compete."""
 MOST_CANDIDATES = 12
 """Of one operator that are followed from a partial plan."""
 
@@ -162,19 +165,21 @@ class Searcher:
             return [self._with_repeat(state, group, prices, limit) for state in states[:2]]
         price = prices.of(group)
         grown: list[tuple[float, int, Choice]] = []
+        best: list[float] = []
+        """Negated scores of the best so far, the worst of them first."""
         for number, state in enumerate(states):
-            found = self._candidates(state, group, limit)
-            if (allowance := prices.allowance(group)) is not None:
-                least = min(each.bytes.resident for each in found)
-                most = max(allowance, least)
-                found = [each for each in found if each.bytes.resident <= most]
-            ranked = sorted(found, key=lambda each: each.cost.total + price * each.bytes.resident)
-            for candidate in ranked[:MOST_CANDIDATES]:
+            for candidate in self._ranked(state, group, prices, limit):
+                if len(best) == GROWN and state.score + candidate.least_cycles >= -best[0]:
+                    continue
                 steps, claimed = self._adapted(state, group, candidate)
                 cycles = candidate.cost.total + sum(total(each).total for each in steps)
                 adjustment = self._adjustment(state, group, candidate, steps)
                 score = state.score + cycles + adjustment.total + price * claimed
                 grown.append((score, number, Choice(group, candidate, steps, adjustment)))
+                if len(best) < GROWN:
+                    heapq.heappush(best, -score)
+                else:
+                    heapq.heappushpop(best, -score)
         grown.sort(key=lambda entry: entry[0])
         kept: dict[tuple[int, Storage], None] = {}
         result = []
@@ -185,9 +190,21 @@ class Searcher:
                 continue
             kept[key] = None
             result.append(_extended(states[number], choice, score, price))
-            if len(result) >= 4 * BEAM:
+            if len(result) >= GROWN:
                 break
         return result
+
+    def _ranked(
+        self, state: _State, group: Group, prices: Prices, limit: int
+    ) -> list[OperatorCandidate]:
+        """The candidates to follow from a state, the most promising first."""
+        found = self._candidates(state, group, limit)
+        if (allowance := prices.allowance(group)) is not None:
+            most = max(allowance, min(each.bytes.resident for each in found))
+            found = [each for each in found if each.bytes.resident <= most]
+        price = prices.of(group)
+        found = sorted(found, key=lambda each: each.cost.total + price * each.bytes.resident)
+        return found[:MOST_CANDIDATES]
 
     def _candidates(self, state: _State, group: Group, limit: int) -> list[OperatorCandidate]:
         gathers = isinstance(group.first.operator, GATHERING)
