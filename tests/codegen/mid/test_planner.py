@@ -168,6 +168,14 @@ def test_a_transposed_weight_is_transposed_before_it_is_loaded() -> None:
     assert [view.mnemonic for view in source.prepared] == ["transpose"]
 
 
+def test_what_streams_through_the_engine_lies_apart_from_its_results() -> None:
+    planned = plan(EXAMPLES["minilm"]()).graph
+    for step in [*_operations(planned, "gemm"), *_operations(planned, "attention")]:
+        assert step.plan is not None
+        calls = [call for call in step.plan.dispatch.calls() if call.kernel == "gemm_f16"]
+        assert step.plan.apart == tuple(sorted((call.operands[0], call.result) for call in calls))
+
+
 @pytest.mark.parametrize("copies", [1, 2, 3])
 def test_weights_are_copied_no_more_than_allowed(copies: int) -> None:
     planned = plan(EXAMPLES["gemm-up"](), PipelineConfig(most_copies=copies)).graph

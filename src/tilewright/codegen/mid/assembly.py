@@ -6,7 +6,11 @@ from typing import TypeAlias
 
 from tilewright.codegen.mid.config import PipelineConfig
 from tilewright.codegen.mid.conversions import Conversion, Conversions, copied
+from tilewright.codegen.mid.cost import OperatorBytes
+from tilewright.codegen.mid.dispatch import OperatorDispatch
+from tilewright.codegen.mid.formats import MemoryClass
 from tilewright.codegen.mid.groups import Group
+from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.midgraph import (
     VIEW,
     Carried,
@@ -318,7 +322,7 @@ def _conversion_plan(conversion: Conversion) -> OperatorPlan:
         conversion.kind,
         conversion.target.format.precision,
         conversion.cost,
-        replace(conversion.bytes, rows=row_bytes(conversion.dispatch)),
+        _measured(conversion.bytes, conversion.dispatch),
         conversion.dispatch,
         conversion.dispatch.kernels(),
     )
@@ -335,15 +339,35 @@ def _operator_plan(
         candidate.name,
         candidate.compute,
         candidate.cost + choice.adjustment,
-        replace(candidate.bytes, rows=row_bytes(dispatch)),
+        _measured(candidate.bytes, dispatch),
         dispatch,
         dispatch.kernels(),
         candidate.aliases,
-        candidate.apart,
+        _apart(dispatch),
         tuple(spec.alignment for spec in candidate.operands),
         tuple(spec.access_tail for spec in candidate.operands),
         candidate.facts,
     )
+
+
+def _measured(size: OperatorBytes, dispatch: OperatorDispatch) -> OperatorBytes:
+    """With what only the dispatch tells: rows, and working memory that must be interleaved."""
+    interleaved = sum(
+        slot.tile_bytes
+        for slot in dispatch.work_slots()
+        if slot.storage.format.memory is MemoryClass.INTERLEAVED
+    )
+    return replace(size, rows=row_bytes(dispatch), interleaved=min(interleaved, size.transient))
+
+
+def _apart(dispatch: OperatorDispatch) -> tuple[tuple[str, str], ...]:
+    """Slots that a kernel wants in different memory elements."""
+    pairs = {
+        (call.operands[0], call.result)
+        for call in dispatch.calls()
+        if CATALOGUE[call.kernel].first_apart_from_result
+    }
+    return tuple(sorted(pairs))
 
 
 def assemble(graph: ComputeGraph, plan: RegionPlan, config: PipelineConfig) -> MidGraph:

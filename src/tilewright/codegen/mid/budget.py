@@ -8,6 +8,7 @@ the plan allows it. The body of a repeat counts once: what it is given stays unt
 from collections import Counter
 from dataclasses import dataclass, field
 
+from tilewright.codegen.mid.formats import MemoryClass
 from tilewright.codegen.mid.midgraph import (
     MidGraph,
     MidOperation,
@@ -40,6 +41,8 @@ class MemoryUse:
     """The largest things on the tile at the peak: name and bytes, largest first."""
     rows: int
     """Instruction rows of all exchange phases, estimated."""
+    interleaved: int
+    """The most that lies in interleaved memory at once."""
 
     @property
     def total(self) -> int:
@@ -51,13 +54,14 @@ class MemoryUse:
 def memory_use(graph: MidGraph) -> MemoryUse:
     """What the plan takes of the fullest tile, code apart."""
     things: Counter[str] = Counter()
-    resident = 0
+    resident = interleaved = 0
     timeline = _Timeline()
     names = _family_names(graph.steps)
     for source in graph.sources:
         size = source.value.storage.layout.shard_bytes
         if _is_resident(source):
             resident += size
+            interleaved += size if is_interleaved(source.value) else 0
             things[names.get(source.value.id, source.name)] += size
         else:
             timeline.values[source.value.id] = source.value
@@ -74,7 +78,20 @@ def memory_use(graph: MidGraph) -> MemoryUse:
         for step, _ in walk_steps(graph.steps)
         if isinstance(step, MidOperation) and step.plan is not None
     )
-    return MemoryUse(resident, peak.live, peak.working, peak.work, largest, rows)
+    return MemoryUse(
+        resident,
+        peak.live,
+        peak.working,
+        peak.work,
+        largest,
+        rows,
+        interleaved + peak.interleaved,
+    )
+
+
+def is_interleaved(value: MidValue) -> bool:
+    """Whether a value lies in interleaved memory."""
+    return value.storage.format.memory is MemoryClass.INTERLEAVED
 
 
 def _family_names(steps: tuple[MidStep, ...]) -> dict[int, str]:
@@ -98,6 +115,8 @@ class _Peak:
     working: int = 0
     work: WorkProvenance | None = None
     held: tuple[tuple[str, int], ...] = ()
+    interleaved: int = 0
+    """At another time perhaps."""
 
 
 @dataclass(slots=True)
@@ -160,15 +179,19 @@ class _Timeline:
         made = {step.result.id for step in self.events}
         live = {id for id in self.values if id not in made}
         peak = _Peak(sum(sizes[id] for id in live))
+        interleaved = 0
         for event, step in enumerate(self.events):
             self._place_result(step, event, live, ends, sizes)
             total = sum(sizes[id] for id in live)
             assert step.plan is not None
             working = step.plan.bytes.transient
+            there = sum(sizes[id] for id in live if is_interleaved(self.values[id]))
+            interleaved = max(interleaved, there + step.plan.bytes.interleaved)
             if total + working > peak.live + peak.working:
                 names = sorted((self.values[id].name or f"%{id}", sizes[id]) for id in live)
                 peak = _Peak(total, working, step.provenance, tuple(names))
             live = {id for id in live if ends.get(id, -1) > event}
+        peak.interleaved = interleaved
         return peak
 
     def _place_result(

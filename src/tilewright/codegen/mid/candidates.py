@@ -78,8 +78,6 @@ class OperatorCandidate:
     kernels: tuple[str, ...]
     aliases: tuple[int, ...] = ()
     """Operands whose memory the result may take, if nobody needs them any more."""
-    apart: tuple[tuple[str, str], ...] = ()
-    """Slots that must lie in different memory elements."""
     facts: tuple[tuple[str, int | str], ...] = ()
     """Choices that evaluation and reports need, by name."""
 

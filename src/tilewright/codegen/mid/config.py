@@ -11,7 +11,9 @@ from tilewright.codegen.mid.kernels import CATALOGUE, KernelPolicy, KernelSpec, 
 from tilewright.target.geometry import (
     EXCHANGE_WINDOW,
     MEMORY_BASE,
+    MEMORY_END,
     MEMORY_SIZE,
+    REGION1_BASE,
     RUNTIME_STATE,
     TILES,
 )
@@ -37,6 +39,11 @@ def tile_budget() -> int:
     return int((MEMORY_SIZE - CODE_BYTES - window - state) * (1 - SLACK))
 
 
+def interleaved_budget() -> int:
+    """Bytes of a tile's interleaved memory that tensors may take."""
+    return int((MEMORY_END - REGION1_BASE) * (1 - SLACK))
+
+
 @dataclass(frozen=True, slots=True)
 class PipelineConfig:
     """Target, planning policy and formats of inputs.
@@ -54,6 +61,8 @@ class PipelineConfig:
     most_copies: int = 0
     tile_bytes: int = field(default_factory=tile_budget)
     """Memory of a tile that plans may fill."""
+    interleaved_bytes: int = field(default_factory=interleaved_budget)
+    """Of it, what may be interleaved."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.tiles <= TILES:

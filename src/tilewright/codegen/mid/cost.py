@@ -60,6 +60,8 @@ class OperatorBytes:
     transient: int = 0
     """Working copies and partial sums, while the operator runs; inputs and results apart."""
     result: int = 0
+    interleaved: int = 0
+    """Of the working memory, what lies in interleaved memory."""
     rows: int = 0
     """Instruction rows of its exchange phases, estimated."""
 

@@ -104,6 +104,18 @@ class OperatorDispatch:
     def slot(self, name: str) -> Slot:
         return next(slot for slot in self.slots if slot.name == name)
 
+    def work_slots(self) -> tuple[Slot, ...]:
+        """Slots that live only while the recipe runs."""
+        return tuple(
+            slot
+            for slot in self.slots
+            if slot.name != "result" and not slot.name.startswith("operand ")
+        )
+
+    def calls(self) -> tuple[KernelCall, ...]:
+        """Every kernel call, in order; a loop's once."""
+        return tuple(_calls(self.steps))
+
     def kernels(self) -> tuple[str, ...]:
         """Names of the kernels called, each once, in order."""
         return tuple(dict.fromkeys(call.kernel for call in _calls(self.steps)))

@@ -66,7 +66,9 @@ class OperatorPlan:
     dispatch: OperatorDispatch
     kernels: tuple[str, ...] = ()
     aliases: tuple[int, ...] = ()
+    """Operands whose memory the result may take, if nobody needs them any more."""
     apart: tuple[tuple[str, str], ...] = ()
+    """Slots that must lie in different memory elements."""
     alignments: tuple[int, ...] = ()
     """Bytes, of each operand."""
     access_tails: tuple[int, ...] = ()

@@ -29,7 +29,7 @@ PRICE_ROUNDS = 3
 """Halvings, on a logarithmic scale, of the range between two prices of which one is too low."""
 MOST_GROUPS = 8
 """Operators for which more copies are tried one by one."""
-WORKING_SHARES = (0.75, 0.4, 0.2, 0.1)
+WORKING_SHARES = (0.75, 0.6, 0.45, 0.3, 0.2, 0.1)
 """Of the memory that residents leave, what one operator may work in; tried in this order."""
 
 
@@ -75,7 +75,7 @@ class _Planner:
         best: Planned | None = None
         misses: list[Planned | DoesNotFit] = []
         for limit in self._limits():
-            found, missed = self._within(limit)
+            found, missed = self._within(limit, hopeful=not misses)
             if found is not None and (best is None or _cycles(found) < _cycles(best)):
                 best = found
             if best is not None:
@@ -119,9 +119,15 @@ class _Planner:
         )
         return total // self._config.tiles
 
-    def _within(self, limit: int) -> tuple[Planned | None, "Planned | DoesNotFit"]:
-        """The fastest plan that fits, if any; and the one that came nearest."""
+    def _within(self, limit: int, hopeful: bool) -> tuple[Planned | None, "Planned | DoesNotFit"]:
+        """The fastest plan that fits, if any; and the one that came nearest.
+
+        Unless `hopeful`, the dearest prices are tried first, and alone if not even they fit.
+        """
         try:
+            dearest = [] if hopeful else [self._at(Prices(price), limit) for price in PRICES[-2:]]
+            if dearest and not any(map(self._fits, dearest)):
+                return None, min(dearest, key=lambda each: each.memory.total)
             tried = self._rising_prices(limit)
         except DoesNotFit as fault:
             return None, fault
@@ -180,7 +186,11 @@ class _Planner:
         return Planned(mid, memory_use(mid), prices, tuple(_weighing(found)))
 
     def _fits(self, planned: Planned) -> bool:
-        return planned.memory.total <= self._config.tile_bytes
+        use = planned.memory
+        return (
+            use.total <= self._config.tile_bytes
+            and use.interleaved <= self._config.interleaved_bytes
+        )
 
     def _does_not_fit(self, misses: "list[Planned | DoesNotFit]") -> DoesNotFit:
         plans = [miss for miss in misses if isinstance(miss, Planned)]

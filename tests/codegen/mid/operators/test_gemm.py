@@ -136,7 +136,7 @@ def test_weights_in_8_bits_take_half_the_memory_and_a_cast() -> None:
         assert candidate.cost.conversion > 0
 
 
-def test_operands_of_the_matrix_engine_lie_apart_and_aligned() -> None:
+def test_operands_of_the_matrix_engine_are_aligned_and_may_be_read_past() -> None:
     """32-byte alignment; a tail of 16 bytes behind an f16 left operand."""
     _, found = _candidates(((196, 768), (768, 3072)), (False, True), 1472)
     for candidate in found:
@@ -144,7 +144,6 @@ def test_operands_of_the_matrix_engine_lie_apart_and_aligned() -> None:
         left = candidate.operands[recipe.left.operand]
         assert {spec.alignment for spec in candidate.operands} == {32}
         assert left.access_tail == 16
-        assert candidate.apart[0][0] == "left"
         assert candidate.result.format.memory.value == "interleaved"
 
 

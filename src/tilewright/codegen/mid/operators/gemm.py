@@ -511,7 +511,6 @@ def _candidate(
         dispatch_kernels.append(f"sum_{grid.partial.value}")
     elif recipe.epilogues:
         dispatch_kernels.append(f"epilogue_{recipe.result.value}")
-    target = "sums" if grid.inner_parts > 1 or grid.steps > 1 else "result"
     return OperatorCandidate(
         _name(recipe),
         tuple(specs),
@@ -521,7 +520,6 @@ def _candidate(
         OperatorBytes(grid.resident, grid.transient, result.layout.shard_bytes),
         recipe,
         tuple(dispatch_kernels),
-        apart=(("left", target),),
         facts=(
             ("partial", grid.partial.value),
             ("inner_parts", grid.inner_parts),
