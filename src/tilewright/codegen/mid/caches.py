@@ -17,6 +17,7 @@ def forget() -> None:
         rows.received_runs,
         storage.view_indices,
         storage.keeps_words,
+        storage.moves_whole_words,
         gemm.scanned_recipes,
         gemm_scan.part_counts,
         gemm_scan.batch_splits,

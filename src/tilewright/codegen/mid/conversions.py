@@ -15,7 +15,7 @@ from tilewright.codegen.mid.dispatch import Gather, KernelCall, OperatorDispatch
 from tilewright.codegen.mid.distributions import suits
 from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.orders import ElementOrder, Precision, contiguous_along
-from tilewright.codegen.mid.storage import Storage, keeps_words
+from tilewright.codegen.mid.storage import Storage, keeps_words, moves_whole_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +90,13 @@ def _rearrange(storage: Storage, target: Storage, model: CostModel) -> Conversio
         return _repack(storage, target)
     by_rows = contiguous_along(target.format.order, rows=True)
     wanted = -2 if by_rows and len(target.shape) > 1 else -1
-    if keeps_words(storage, wanted):
+    if moves_whole_words(storage, target):
         return _moved(storage, target, (), model)
     straight = _straight(storage, wanted)
-    if straight is not None:
+    if straight is not None and moves_whole_words(straight, target):
         return _moved(storage, target, (("repack_transpose", straight),), model)
     turned = Storage(target.format.with_order(ElementOrder.ROW_MAJOR), target.base, target.view)
-    if wanted == -2 and keeps_words(storage, -1) and keeps_words(turned, -1):
+    if moves_whole_words(storage, turned):
         return _moved(storage, target, (("repack_transpose", turned),), model, before=False)
     words = (("repack_unpack", _as_words(target)),)
     return _moved(storage, target, words, model, before=False)

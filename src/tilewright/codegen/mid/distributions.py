@@ -14,11 +14,21 @@ COLUMN_BLOCK = 16
 
 @lru_cache(maxsize=4096)
 def rows_format(shape: Shape, precision: Precision, tiles: int) -> TensorFormat:
-    """Row-major; every row (last axis) whole on one tile, rows spread as evenly as they go."""
+    """Row-major; every row (last axis) whole on one tile, rows spread as evenly as they go.
+
+    Rows are padded to whole words, which is what the exchange moves.
+    """
     digits, _ = _row_digits(shape, tiles)
     return TensorFormat(
-        precision, ElementOrder.ROW_MAJOR, (AxisTiling(),) * len(shape), tuple(digits)
+        precision, ElementOrder.ROW_MAJOR, _word_axes(shape, precision), tuple(digits)
     )
+
+
+def _word_axes(shape: Shape, precision: Precision) -> tuple[AxisTiling, ...]:
+    axes = [AxisTiling()] * len(shape)
+    if shape and precision.bytes < WORD:
+        axes[-1] = padded(WORD // precision.bytes)
+    return tuple(axes)
 
 
 @lru_cache(maxsize=4096)
@@ -32,7 +42,7 @@ def spread_format(shape: Shape, precision: Precision, tiles: int) -> TensorForma
     digits, left = _row_digits(shape, tiles)
     blocks = -(-shape[-1] // COLUMN_BLOCK)
     parts = min(left, blocks)
-    axes = [AxisTiling()] * len(shape)
+    axes = list(_word_axes(shape, precision))
     order = ElementOrder.ROW_MAJOR
     if parts > 1:
         digits.append(Digit(len(shape) - 1, parts))

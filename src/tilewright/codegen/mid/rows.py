@@ -9,8 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from tilewright.codegen.mid.dispatch import Gather, Loop, OperatorDispatch, Scatter, Slot, Step
-from tilewright.codegen.mid.orders import Indices
-from tilewright.codegen.mid.storage import WORD, Storage, view_indices
+from tilewright.codegen.mid.storage import WORD, Storage, seen_numbers
 from tilewright.target.rates import ROW_WORDS_PER_MESSAGE
 
 
@@ -52,19 +51,9 @@ def received_runs(source: Storage, target: Storage) -> int:
     if source.shape != target.shape:
         return int(np.count_nonzero(held)) // max(1, layout.largest_shard[-1])
     numbers = np.ravel_multi_index([each[held] for each in coordinates], target.base)
-    if target.view is not None:
-        numbers = _seen_numbers(target)[numbers]
+    numbers = seen_numbers(target)[numbers]
     tile, place = source.locate(np.unravel_index(numbers, source.shape))
     if not len(tile):
         return 0
     breaks = (np.diff(tile) != 0) | (np.diff(place) != 1) | (np.diff(offset[held]) != 1)
     return 1 + int(np.count_nonzero(breaks))
-
-
-def _seen_numbers(storage: Storage) -> Indices:
-    """For each element of the base, its number in the view."""
-    assert storage.view is not None
-    indices = view_indices(storage.view).reshape(-1)
-    numbers = np.zeros(int(np.prod(storage.base, dtype=np.int64)), np.int64)
-    numbers[indices] = np.arange(indices.size)
-    return numbers

@@ -18,6 +18,7 @@ from tilewright.codegen.mid.orders import Indices
 from tilewright.graph.operator import Formula
 
 _PROBED_ROWS = 4
+_PROBED_ELEMENTS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +93,56 @@ WORD = 4
 
 @lru_cache(maxsize=8192)
 def keeps_words(storage: Storage, axis: int) -> bool:
-    """Whether neighbours along `axis` (-1 or -2) that fill a word lie side by side on one tile.
+    """Whether neighbours along `axis` (-1 or -2) that fill a word are a word of one tile's memory.
 
     Then the exchange, which moves whole words, can gather the elements in another order. It is
     probed on the first rows: shards and views are regular.
     """
     shape = storage.shape
     group = WORD // storage.format.precision.bytes
-    if group < 2 or len(shape) < -axis or shape[axis] < 2:
+    if group < 2 or len(shape) < -axis:
         return True
     others = [np.arange(min(extent, _PROBED_ROWS)) for extent in shape]
     others[axis] = np.arange(shape[axis])
     tile, offset = storage.locate(tuple(np.meshgrid(*others, indexing="ij")))
     tile, offset = np.moveaxis(tile, axis, 0), np.moveaxis(offset, axis, 0)
-    joint = np.arange(1, shape[axis]) % group != 0
+    place = np.arange(shape[axis]) % group
+    aligned = np.moveaxis(offset, 0, -1) % group == place
     together = (tile[1:] == tile[:-1]) & (offset[1:] == offset[:-1] + 1)
-    return bool(np.all(together[joint]))
+    return bool(np.all(aligned) and np.all(together[place[1:] != 0]))
+
+
+@lru_cache(maxsize=8192)
+def moves_whole_words(source: Storage, target: Storage) -> bool:
+    """Whether every word of `target` is a word of `source`, so that the exchange can move it.
+
+    Both store the same value. Probed on the first elements of two of the target's tiles.
+    """
+    group = WORD // target.format.precision.bytes
+    if group < 2 or not target.shape:
+        return True
+    layout = target.layout
+    tiles = np.array([layout.format.tiles // 2, layout.format.tiles - 1])[:, None]
+    offset = np.arange(min(layout.shard_elements, _PROBED_ELEMENTS))
+    coordinates, held = layout.coordinates(tiles, offset)
+    offset = np.broadcast_to(offset, held.shape)
+    numbers = np.ravel_multi_index([each[held] for each in coordinates], target.base)
+    tile, place = source.locate(np.unravel_index(seen_numbers(target)[numbers], source.shape))
+    tile, place = np.atleast_1d(tile), np.atleast_1d(place)
+    aligned = place % group == offset[held] % group
+    row = np.nonzero(held)[0]  # of which tile; words do not span tiles
+    word = row * layout.shard_elements + offset[held] // group
+    same_word = np.diff(word) == 0
+    together = (np.diff(tile) == 0) & (np.diff(place // group) == 0)
+    return bool(np.all(aligned) and np.all(together[same_word]))
+
+
+def seen_numbers(storage: Storage) -> Indices:
+    """For each element of the base, its number in the value, last axis fastest."""
+    count = int(np.prod(storage.base, dtype=np.int64))
+    if storage.view is None:
+        return np.arange(count)
+    indices = view_indices(storage.view).reshape(-1)
+    numbers = np.zeros(count, np.int64)
+    numbers[indices] = np.arange(indices.size)
+    return numbers

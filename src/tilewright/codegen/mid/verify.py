@@ -21,8 +21,8 @@ from tilewright.codegen.mid.midgraph import (
     MidStep,
     MidValue,
 )
-from tilewright.codegen.mid.orders import ElementOrder, Precision, contiguous_along
-from tilewright.codegen.mid.storage import keeps_words
+from tilewright.codegen.mid.orders import ElementOrder, Precision
+from tilewright.codegen.mid.storage import moves_whole_words
 from tilewright.graph import DType, NumberFormat, OperatorError, ValueType
 
 _LEFT = (ElementOrder.LEFT, ElementOrder.LEFT_TRANSPOSED)
@@ -245,11 +245,11 @@ def _is_left_too(order: ElementOrder, compute: Precision) -> bool:
 
 def _gather(gather: Gather, slots: dict[str, Slot]) -> Iterator[str]:
     for source, target in gather.moves:
-        if target == "result" or slots[target].storage.format.precision is Precision.F32:
-            continue
-        by_rows = contiguous_along(slots[target].storage.format.order, rows=True)
-        if not keeps_words(slots[source].storage, -2 if by_rows else -1):
-            yield f"the exchange cannot move {source} to {target}: pairs of elements part"
+        here, there = slots[source].storage, slots[target].storage
+        if here.shape != there.shape or here.format.precision is not there.format.precision:
+            continue  # parts of a concatenation; elements moved with the word around them
+        if not moves_whole_words(here, there):
+            yield f"the exchange cannot move {source} to {target}: words part"
 
 
 def _scatter(scatter: Scatter, slots: dict[str, Slot]) -> Iterator[str]:

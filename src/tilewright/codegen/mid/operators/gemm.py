@@ -563,7 +563,9 @@ def _epilogue_spec(
     operand = operands[epilogue.operand]
     if epilogue.kind is EpilogueKind.RESIDUAL:
         there = Storage(result.format.with_precision(operand.precision), result.base, result.view)
-        along = -2 if recipe.swapped and recipe.base == result.shape else -1
+        if recipe.swapped and recipe.base != result.shape:
+            return OperandSpec(operand.precision, there, there)  # words may span batch elements
+        along = -2 if recipe.swapped else -1
         return OperandSpec(operand.precision, None, there, along)
     shape = operand.shape
     flat: Shape = shape[-min(len(shape), len(recipe.base)) :] if shape else ()
