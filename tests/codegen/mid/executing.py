@@ -1,4 +1,4 @@
-"""Runs the dispatch of a matrix product tile by tile: what each tile holds, and nothing else.
+"""Runs the dispatch of products and attention tile by tile: what each holds, and nothing else.
 
 An interpreter of its own: it knows formats by `Layout.coordinates` only, multiplies what a tile's
 shards hold, and fails if a tile would need an element that it has not.
@@ -23,16 +23,22 @@ Array = NDArray[np.float64]
 
 
 class TileRun:
-    """Slots as shards, while steps run. `transposed`: the product's operands' flags."""
+    """Slots as shards, while steps run.
+
+    `transposed`: the product's operands' flags; in attention, those of the scores. `scale` is for
+    calls with a fused scale.
+    """
 
     def __init__(
         self,
         dispatch: OperatorDispatch,
         operands: list[Array],
-        transposed: tuple[bool, bool],
+        transposed: tuple[bool, bool] = (False, False),
+        scale: float = 1.0,
     ) -> None:
         self.slots = {slot.name: slot for slot in dispatch.slots}
-        self.transposed = transposed
+        self.transposed, self.scale = transposed, scale
+        self.attends = "scores" in self.slots
         self.shards = {
             slot.name: np.full(
                 (slot.storage.format.tiles, slot.storage.layout.shard_elements), np.nan
@@ -64,8 +70,12 @@ class TileRun:
             self.multiply(step)
         elif step.kernel.startswith("cast"):
             self.shards[step.result] = self.shards[step.operands[0]].copy()
+        elif step.kernel.startswith("softmax"):
+            self.softmax(step)
         else:
             self.add(step)
+        if isinstance(step, KernelCall) and "scale" in step.fused:
+            self.shards[step.result] *= self.scale
 
     def gather(self, source: str, target: str) -> None:
         origin = self.slots[source].storage
@@ -109,8 +119,9 @@ class TileRun:
         assert len(orders) == 2
         for tile in range(target.tiles):
             a, b = self.held(a_name, tile), self.held(b_name, tile)
-            a = np.swapaxes(a, -1, -2) if self.transposed[0] else a
-            b = np.swapaxes(b, -1, -2) if self.transposed[1] else b
+            of_scores = call.result.startswith("scores") or not self.attends
+            a = np.swapaxes(a, -1, -2) if self.transposed[0] and of_scores else a
+            b = np.swapaxes(b, -1, -2) if self.transposed[1] and of_scores else b
             self.store(call.result, tile, _product(a, b), onto=self.window > 0)
 
     def scatter(self, step: Scatter) -> None:
@@ -132,11 +143,21 @@ class TileRun:
         return [int(other) for other in tiles[same] if other != tile]
 
     def add(self, call: KernelCall) -> None:
-        for tile in range(self.slots["result"].tiles):
+        arriving = [name for name in call.operands if name.endswith("arriving")]
+        for tile in range(self.slots[call.result].tiles):
             total = self.held(call.operands[0], tile)
-            if "arriving" in call.operands:
-                total = total + self.held("arriving", tile).sum(axis=0)
-            self.store("result", tile, total)
+            for name in arriving:
+                total = total + self.held(name, tile).sum(axis=0)
+            self.store(call.result, tile, total)
+
+    def softmax(self, call: KernelCall) -> None:
+        """On every row of which the tile has the first element; it must have the others."""
+        for tile in range(self.slots[call.result].tiles):
+            scores = self.held(call.operands[0], tile)
+            rows = ~np.isnan(scores[..., 0])
+            weights = np.exp(scores[rows])
+            scores[rows] = weights / weights.sum(axis=-1, keepdims=True)
+            self.store(call.result, tile, scores)
 
 
 def _product(a: Array, b: Array) -> Array:
