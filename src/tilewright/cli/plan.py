@@ -88,11 +88,12 @@ def _print(made: PlanReport) -> None:
     table.add_column("kind", overflow="fold")
     table.add_column("×", justify="right")
     table.add_column("plan", overflow="fold")
+    table.add_column("formats", overflow="fold")
     for name in ("cycles", *_ABBREVIATIONS.values(), "resident", "working", "result", "use"):
         table.add_column(name, justify="right")
     for row in made.rows:
         table.add_row(*_cells(row))
-    console = Console(width=None if Console().is_terminal else 180)
+    console = Console(width=None if Console().is_terminal else 200)
     console.print(table)
     for line in _totals(made):
         print(line)
@@ -104,6 +105,7 @@ def _cells(row: ReportRow) -> list[str]:
         row.kind,
         str(row.runs),
         row.plan,
+        _formats(row),
         f"{row.total:,.0f}",
         *[f"{row.cycles[part]:,.0f}" for part in _ABBREVIATIONS],
         f"{row.resident:,}",
@@ -111,6 +113,12 @@ def _cells(row: ReportRow) -> list[str]:
         f"{row.result_bytes:,}",
         "" if row.utilisation is None else f"{row.utilisation:.1%}",
     ]
+
+
+def _formats(row: ReportRow) -> str:
+    """Precision and order of the first two operands, and of the result."""
+    short = [" ".join(format.split()[:2]) for format in (*row.operands[:2], row.result)]
+    return f"{', '.join(short[:-1])} → {short[-1]}"
 
 
 def _totals(made: PlanReport) -> list[str]:

@@ -19,6 +19,7 @@ from tilewright.codegen.mid.midgraph import MidGraph
 from tilewright.codegen.mid.operators.choosing import PRECISIONS
 from tilewright.codegen.mid.search import Open, Place, Prices, RegionPlan, Searcher
 from tilewright.codegen.mid.storage import Storage
+from tilewright.codegen.mid.verify import verify
 from tilewright.graph import ComputeGraph, SourceKind
 from tilewright.target.geometry import TILES
 
@@ -27,7 +28,7 @@ PRICES = (0.0, 1 / 64, 1 / 16, 1 / 4, 1.0, 8.0, 64.0)
 CHEAPEST = 1 / 256
 PRICE_ROUNDS = 3
 """Halvings, on a logarithmic scale, of the range between two prices of which one is too low."""
-MOST_GROUPS = 8
+MOST_GROUPS = 5
 """Operators for which more copies are tried one by one."""
 WORKING_SHARES = (0.75, 0.6, 0.45, 0.3, 0.2, 0.1)
 """Of the memory that residents leave, what one operator may work in; tried in this order."""
@@ -72,14 +73,12 @@ class _Planner:
 
     def planned(self) -> Planned:
         self._check_inputs()
-        best: Planned | None = None
         misses: list[Planned | DoesNotFit] = []
         for limit in self._limits():
             found, missed = self._within(limit, hopeful=not misses)
-            if found is not None and (best is None or _cycles(found) < _cycles(best)):
-                best = found
-            if best is not None:
-                return best
+            if found is not None:
+                verify(found.graph)
+                return found
             misses.append(missed)
         raise self._does_not_fit(misses)
 

@@ -26,6 +26,8 @@ class ReportRow:
     runs: int
     """How often it runs."""
     plan: str
+    operands: tuple[str, ...]
+    """Formats of the operands."""
     result: str
     """Format of the result."""
     cycles: dict[str, float]
@@ -140,6 +142,7 @@ def _row(step: MidOperation, runs: int, tiles: int) -> ReportRow:
         kind,
         runs,
         step.plan.candidate,
+        tuple(str(operand.storage.format) for operand in step.operands),
         str(step.result.storage.format),
         {part: getattr(cost, part) for part in PARTS},
         size.resident,

@@ -51,7 +51,7 @@ def received_runs(source: Storage, target: Storage) -> int:
     if source.shape != target.shape:
         return int(np.count_nonzero(held)) // max(1, layout.largest_shard[-1])
     numbers = np.ravel_multi_index([each[held] for each in coordinates], target.base)
-    numbers = seen_numbers(target)[numbers]
+    numbers = seen_numbers(target, numbers)
     tile, place = source.locate(np.unravel_index(numbers, source.shape))
     if not len(tile):
         return 0

@@ -127,7 +127,7 @@ def moves_whole_words(source: Storage, target: Storage) -> bool:
     coordinates, held = layout.coordinates(tiles, offset)
     offset = np.broadcast_to(offset, held.shape)
     numbers = np.ravel_multi_index([each[held] for each in coordinates], target.base)
-    tile, place = source.locate(np.unravel_index(seen_numbers(target)[numbers], source.shape))
+    tile, place = source.locate(np.unravel_index(seen_numbers(target, numbers), source.shape))
     tile, place = np.atleast_1d(tile), np.atleast_1d(place)
     aligned = place % group == offset[held] % group
     row = np.nonzero(held)[0]  # of which tile; words do not span tiles
@@ -137,12 +137,11 @@ def moves_whole_words(source: Storage, target: Storage) -> bool:
     return bool(np.all(aligned) and np.all(together[same_word]))
 
 
-def seen_numbers(storage: Storage) -> Indices:
-    """For each element of the base, its number in the value, last axis fastest."""
-    count = int(np.prod(storage.base, dtype=np.int64))
+def seen_numbers(storage: Storage, numbers: Indices) -> Indices:
+    """Numbers of elements of the base as numbers of the value's, last axis fastest."""
     if storage.view is None:
-        return np.arange(count)
+        return numbers
     indices = view_indices(storage.view).reshape(-1)
-    numbers = np.zeros(count, np.int64)
-    numbers[indices] = np.arange(indices.size)
-    return numbers
+    seen = np.zeros(int(np.prod(storage.base, dtype=np.int64)), indices.dtype)
+    seen[indices] = np.arange(indices.size)
+    return np.asarray(seen[numbers], np.int64)

@@ -520,6 +520,7 @@ def _candidate(
         OperatorBytes(grid.resident, grid.transient, result.layout.shard_bytes),
         recipe,
         tuple(dispatch_kernels),
+        _aliases(recipe),
         facts=(
             ("partial", grid.partial.value),
             ("inner_parts", grid.inner_parts),
@@ -527,6 +528,17 @@ def _candidate(
         ),
         in_place=recipe.in_place(operands, model),
         gathering=model.phase,
+    )
+
+
+def _aliases(recipe: GemmRecipe) -> tuple[int, ...]:
+    """A residual's memory: terms are added to it last, when nothing else reads it."""
+    if recipe.grid.inner_parts == 1:
+        return ()
+    return tuple(
+        each.operand
+        for each in recipe.epilogues
+        if each.kind is EpilogueKind.RESIDUAL and each.operand is not None
     )
 
 
