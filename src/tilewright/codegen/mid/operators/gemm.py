@@ -196,8 +196,7 @@ class GemmRecipe(Recipe):
         return self._terms() > 1 or self.grid.steps > 1
 
     def _sum_format(self) -> TensorFormat:
-        wide = Precision.F32 if self.grid.steps > 1 else self.grid.partial
-        return self.product(wide, reduced=self._terms() == 1)
+        return self.product(self.grid.partial, reduced=self._terms() == 1)
 
     def _staged(
         self, label: str, side: Side, storage: Storage
@@ -292,7 +291,7 @@ class GemmRecipe(Recipe):
             source = "sums" if sums else "result"
             steps.append(
                 KernelCall(
-                    f"epilogue_{self.result.value}" if fused else kernel,
+                    kernel if sums else f"epilogue_{self.result.value}",
                     ("fused" if fused else "plain",),
                     (source, *others),
                     "result",
@@ -507,7 +506,7 @@ def _candidate(
     ]
     kernel = CATALOGUE[f"gemm_{recipe.compute.value}"]
     dispatch_kernels = [kernel.name]
-    if grid.inner_parts > 1:
+    if grid.inner_parts > 1 or grid.steps > 1:
         dispatch_kernels.append(f"sum_{grid.partial.value}")
     elif recipe.epilogues:
         dispatch_kernels.append(f"epilogue_{recipe.result.value}")

@@ -165,32 +165,34 @@ def scan(
     problem: GemmProblem, tiles: int, model: CostModel, limit: int, most_copies: int
 ) -> Variants:
     """Every grid × copies × partial precision × order of tiles that works in `limit` bytes."""
-    group = problem.compute.inner_group
-    inner_blocks = _ceil(problem.inner, group)
+    inner_blocks = _ceil(problem.inner, problem.compute.inner_group)
     column_blocks = _ceil(problem.columns, OUTPUT_GROUP)
     grids = all_grids(problem.batch, problem.rows, column_blocks, inner_blocks, tiles)
-    families = [
-        (limit, copies, partial)
-        for copies in _copy_choices(problem, most_copies)
-        for partial in _partials(problem)
-    ]
-    # with less memory: the extremes suffice
-    choices = _copy_choices(problem, most_copies)
-    frugal = (choices[0], choices[-1])
-    families += [
-        (space, copies, _partials(problem)[0])
-        for space in TRANSIENT_LIMITS
-        if space < limit
-        for copies in dict.fromkeys(frugal)
-    ]
-    found = [
-        _priced(problem, grids, tiles, model, *family, columns_fast)
-        for columns_fast in (True, False)
-        for family in families
-    ]
+    found = []
+    for columns_fast in (True, False):
+        division = _divided(problem, grids, tiles, columns_fast)
+        for space, copies, partial in _families(problem, limit, most_copies):
+            found.append(_priced(problem, division, model, space, copies, partial))
     names = found[0].keys()
     fields = {name: np.concatenate([each[name] for each in found]) for name in names}
     return Variants(fields, batch_splits(problem.batch, tiles))
+
+
+def _families(
+    problem: GemmProblem, limit: int, most_copies: int
+) -> list[tuple[int, int, Precision]]:
+    """What is tried for every grid: bytes to work in, copies, and precision of partial sums."""
+    choices, partials = _copy_choices(problem, most_copies), _partials(problem)
+    families = [(limit, copies, partial) for copies in choices for partial in partials]
+    # with less memory the extremes suffice; steps need f32 sums
+    extremes = tuple(dict.fromkeys((choices[0], choices[-1])))
+    families += [
+        (space, copies, Precision.F32)
+        for space in TRANSIENT_LIMITS
+        if space < limit
+        for copies in extremes
+    ]
+    return families
 
 
 def _partials(problem: GemmProblem) -> tuple[Precision, ...]:
@@ -210,121 +212,256 @@ def _copy_choices(problem: GemmProblem, most: int) -> tuple[int, ...]:
     return tuple(range(1, most + 1)) if most <= MOST_COPIES_TRIED else (1, 2, 3, 4, 6, most)
 
 
+@dataclass(frozen=True, slots=True)
+class _Division:
+    """Grids, and what the fullest tile has of the product; arrays of equal length."""
+
+    batch_choice: Numbers
+    row_parts: Numbers
+    column_parts: Numbers
+    inner_parts: Numbers
+    columns_fast: bool
+    sharers_of_left: Numbers
+    """Tiles that read the same part of a left operand without batch axes."""
+    sharers_of_right: Numbers
+    elements: Numbers
+    """Batch elements."""
+    rows: Numbers
+    column_blocks: Numbers
+    inner_blocks: Numbers
+    group: int
+    """Inner elements of a block."""
+
+    @property
+    def columns(self) -> Numbers:
+        return self.column_blocks * OUTPUT_GROUP
+
+    @property
+    def inner(self) -> Numbers:
+        return self.inner_blocks * self.group
+
+    @property
+    def sums(self) -> Numbers:
+        """Elements of the product, or of a term of it."""
+        return self.elements * self.rows * self.columns
+
+    @property
+    def owned(self) -> Numbers:
+        """Elements of the result, once terms are added up."""
+        owned: Numbers = self.elements * _ceil(self.rows, self.inner_parts) * self.columns
+        return owned
+
+
+def _divided(problem: GemmProblem, grids: _Grids, tiles: int, columns_fast: bool) -> _Division:
+    row_parts, column_parts = _made_even(grids, tiles, columns_fast)
+    group = problem.compute.inner_group
+    return _Division(
+        grids.batch_choice,
+        row_parts,
+        column_parts,
+        grids.inner,
+        columns_fast,
+        grids.batch_parts * column_parts,
+        grids.batch_parts * row_parts,
+        grids.elements,
+        _ceil(problem.rows, row_parts),
+        _ceil(_ceil(problem.columns, OUTPUT_GROUP), column_parts),
+        _ceil(_ceil(problem.inner, group), grids.inner),
+        group,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Weight:
+    """A weight operand on the fullest tile: what it needs, keeps and gathers, in elements."""
+
+    is_left: bool
+    stored: int
+    """Bytes of an element."""
+    held: Numbers
+    """Copies on the chip."""
+    shares: Numbers
+    """In how many pieces tiles share a copy of a part."""
+    fits: Numbers
+    """Whether the pieces are equally many for all."""
+    elements: Numbers
+    kept: Numbers
+    gathered: Numbers
+
+
+def _weight(problem: GemmProblem, division: _Division, copies: int) -> _Weight | None:
+    weight = problem.left_stored or problem.right_stored
+    if weight is None:
+        return None
+    is_left = problem.left_stored is not None
+    sharers = division.sharers_of_left if is_left else division.sharers_of_right
+    held = sharers if copies == 0 else np.minimum(sharers, copies)
+    shares = np.maximum(sharers // held, 1)
+    if is_left:
+        line, pieces = division.inner, division.rows
+    else:
+        line, pieces = division.columns * division.group, division.inner_blocks
+    gathered = np.where(shares > 1, line * (pieces - pieces // shares), 0)
+    return _Weight(
+        is_left,
+        weight.bytes,
+        held,
+        shares,
+        sharers % held == 0,
+        line * pieces,
+        line * _ceil(pieces, shares),
+        gathered,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Working:
+    """Memory beside residents, inputs and the result; bytes, and steps to work in them."""
+
+    steps: Numbers
+    transient: Numbers
+    into_left: Numbers
+    """Bytes gathered, in all steps."""
+    into_right: Numbers
+
+
+def _working(
+    problem: GemmProblem,
+    division: _Division,
+    weight: _Weight | None,
+    space: int,
+    partial: Precision,
+) -> _Working:
+    """As few steps as fit `space`. With several, and with several terms, sums are kept apart."""
+    d, width = division, problem.compute.bytes
+    none = np.zeros_like(d.rows)
+    left = none if problem.left_stored else d.elements * d.rows * d.inner * width
+    right = none if problem.right_stored else d.elements * d.columns * d.inner * width
+    operands, into_left, into_right = left + right, left, right
+    if weight is not None:
+        operands = operands + np.where(weight.shares > 1, weight.elements * weight.stored, 0)
+        operands = operands + (weight.elements * width if weight.stored != width else none)
+        arrives = weight.gathered * weight.stored
+        into_left, into_right = (arrives, right) if weight.is_left else (left, arrives)
+    several = d.inner_parts > 1
+    sums = np.where(several, d.sums * partial.bytes, 0)
+    in_steps = d.sums * Precision.F32.bytes
+    steps = np.where(operands <= space - sums, 1, _ceil(operands, np.maximum(space - in_steps, 1)))
+    steps = np.clip(steps, 1, d.inner_blocks)
+    blocks = _ceil(d.inner_blocks, steps)
+    steps = _ceil(d.inner_blocks, blocks)
+    # what arrives for the reduction takes the place of operands that are done
+    arriving = np.where(several, (d.inner_parts - 1) * d.owned * partial.bytes, 0)
+    at_once = np.maximum(_ceil(operands * blocks, d.inner_blocks), arriving)
+    transient = np.where(steps > 1, in_steps, sums) + at_once
+    return _Working(steps, transient, into_left, into_right)
+
+
 def _priced(
     problem: GemmProblem,
-    grids: _Grids,
-    tiles: int,
+    division: _Division,
     model: CostModel,
     space: int,
     copies: int,
     partial: Precision,
-    columns_fast: bool,
 ) -> dict[str, Numbers]:
     """One family of variants; those without enough space or copies are left out."""
-    batch_parts, inner_parts = grids.batch_parts, grids.inner
-    row_parts, column_parts = _made_even(grids, tiles, columns_fast)
-    group, width = problem.compute.inner_group, problem.compute.bytes
-    weight_left = problem.left_stored is not None
-    weight = problem.left_stored or problem.right_stored
-    sharers = batch_parts * (column_parts if weight_left else row_parts)
-    held = sharers if copies == 0 else np.minimum(sharers, copies)
-    keep = sharers % held == 0
-    shares = np.maximum(sharers // held, 1)
-
-    elements = grids.elements
-    rows = _ceil(problem.rows, row_parts)
-    column_blocks = _ceil(_ceil(problem.columns, OUTPUT_GROUP), column_parts)
-    inner_blocks = _ceil(_ceil(problem.inner, group), inner_parts)
-    columns, inner = column_blocks * OUTPUT_GROUP, inner_blocks * group
-
-    weight_elements = (rows if weight_left else columns) * inner
-    stored = weight.bytes if weight is not None else 0
-    if weight_left:
-        own_most, own_least = _ceil(rows, shares) * inner, rows // shares * inner
-    else:
-        own_most = columns * _ceil(inner_blocks, shares) * group
-        own_least = columns * (inner_blocks // shares) * group
-    if weight is None:
-        own_most = own_least = weight_elements = np.zeros_like(rows)
-    resident = own_most * stored
-
-    # working memory for one step, and how many steps it takes to fit
-    left_moves = elements * rows * inner * width * (0 if weight_left else 1)
-    right_moves = elements * columns * inner * width * (0 if problem.right_stored else 1)
-    staged = np.where(shares > 1, weight_elements * stored, 0)
-    unpacked = weight_elements * width if stored not in (0, width) else np.zeros_like(rows)
-    per_step = left_moves + right_moves + staged + unpacked
-    sum_elements = elements * rows * columns
-    owned = elements * _ceil(rows, inner_parts) * columns
-    # what arrives for the reduction takes the place of operands that are done
-    arriving = np.where(inner_parts > 1, (inner_parts - 1) * owned * partial.bytes, 0)
-    fixed_wide = sum_elements * Precision.F32.bytes
-    fixed = np.where(inner_parts > 1, sum_elements * partial.bytes, 0)
-    room = space - fixed
-    steps = np.where(per_step <= room, 1, _ceil(per_step, np.maximum(space - fixed_wide, 1)))
-    steps = np.minimum(np.maximum(steps, 1), inner_blocks)
-    blocks_per_step = _ceil(inner_blocks, steps)
-    steps = _ceil(inner_blocks, blocks_per_step)
-    stepping = _ceil(per_step * blocks_per_step, inner_blocks)
-    fixed = np.where(steps > 1, fixed_wide, fixed)
-    transient = fixed + np.maximum(stepping, arriving)
-    keep &= (transient <= space) & (steps <= MOST_STEPS)
-
-    runs = np.where(shares > 1, np.minimum(shares, 3), 1) if weight is not None else 1
-    row_cycles = rates.AMP_ROW_F16 if problem.compute is Precision.F16 else rates.AMP_ROW_F32
-    block = row_cycles.value * rows + model.amp_block
-    calls = elements * steps * runs
-    compute = elements * inner_blocks * column_blocks * block + calls * model.gemm_call
-
-    pair_left = columns_fast & (column_parts % 2 == 0)
-    pair_right = (not columns_fast) & (row_parts % 2 == 0)
-    speed_left = np.where(pair_left & model.paired, 8, 4)
-    speed_right = np.where(pair_right & model.paired, 8, 4)
-    weight_moves = np.where(shares > 1, (weight_elements - own_least) * stored, 0)
-    into_left = left_moves + (weight_moves if weight_left else 0)
-    into_right = right_moves + (0 if weight_left else weight_moves)
-    exchange = into_left / speed_left + into_right / speed_right
-    moves = (left_moves + right_moves + weight_moves) > 0
-    reduces = inner_parts > 1
-    exchange = exchange + owned * problem.epilogue_bytes / rates.EXCHANGE_BYTES_PER_CYCLE
-    exchange = exchange + np.where(
-        reduces, (inner_parts - 1) * owned * partial.bytes / rates.EXCHANGE_BYTES_PER_CYCLE, 0
-    )
-    sync = model.phase * (np.where(moves, steps, 0) + np.where(reduces, 1, 0))
-
-    adding = rates.REDUCE_F32 if partial is Precision.F32 else rates.REDUCE_F16
-    fused = problem.epilogue * owned
-    alone = fused + (rates.VECTOR_CALL.value if problem.epilogue else 0)
-    reduction = np.where(
-        reduces, adding.cycles * inner_parts * owned + rates.REDUCE_CALL.value + fused, alone
-    )
-    conversion = np.zeros(rows.shape)
-    if weight is not None and stored != width:
-        conversion = (
-            weight_elements * (stored + width) / rates.CAST_BYTES_PER_CYCLE
-            + steps * rates.VECTOR_CALL.value
-        )
-    count = np.count_nonzero(keep)
+    d = division
+    weight = _weight(problem, d, copies)
+    working = _working(problem, d, weight, space, partial)
+    keep = (working.transient <= space) & (working.steps <= MOST_STEPS)
+    if partial is not Precision.F32:
+        keep &= working.steps == 1
+    if weight is not None:
+        keep &= weight.fits
+    none = np.zeros_like(d.rows)
     every = {
-        "batch_choice": grids.batch_choice,
-        "row_parts": row_parts,
-        "column_parts": column_parts,
-        "inner_parts": inner_parts,
-        "steps": steps,
-        "copies": held * (0 if weight is None else 1),
-        "compute": compute,
-        "exchange": exchange,
-        "sync": sync,
-        "reduction": reduction,
-        "conversion": conversion,
-        "resident": resident,
-        "transient": transient,
-        "result_bytes": owned * problem.result.bytes,
+        "batch_choice": d.batch_choice,
+        "row_parts": d.row_parts,
+        "column_parts": d.column_parts,
+        "inner_parts": d.inner_parts,
+        "steps": working.steps,
+        "copies": none if weight is None else weight.held,
+        "compute": _compute(problem, d, weight, working, model),
+        "exchange": _exchange(problem, d, working, model, partial),
+        "sync": model.phase * _phases(problem, d, working),
+        "reduction": _reduction(problem, d, working, partial),
+        "conversion": _conversion(problem, weight, working, d),
+        "resident": none if weight is None else weight.kept * weight.stored,
+        "transient": working.transient,
+        "result_bytes": d.owned * problem.result.bytes,
     }
-    kept = {name: np.asarray(column)[keep] for name, column in every.items()}
+    kept = {name: column[keep] for name, column in every.items()}
+    count = np.count_nonzero(keep)
     kept["partial"] = np.full(count, partial is Precision.F32)
-    kept["columns_fast"] = np.full(count, columns_fast)
+    kept["columns_fast"] = np.full(count, d.columns_fast)
     return kept
+
+
+def _compute(
+    problem: GemmProblem,
+    d: _Division,
+    weight: _Weight | None,
+    working: _Working,
+    model: CostModel,
+) -> Numbers:
+    """Blocks, and calls: of an operand in pieces one each for its own, and what is around it."""
+    row = rates.AMP_ROW_F16 if problem.compute is Precision.F16 else rates.AMP_ROW_F32
+    block = row.value * d.rows + model.amp_block
+    calls = d.elements * working.steps
+    if weight is not None:
+        calls = calls * np.minimum(weight.shares, 3)
+    cycles = d.elements * d.inner_blocks * d.column_blocks * block
+    return np.asarray(cycles + calls * model.gemm_call)
+
+
+def _exchange(
+    problem: GemmProblem,
+    d: _Division,
+    working: _Working,
+    model: CostModel,
+    partial: Precision,
+) -> Numbers:
+    """Words that the fullest tile receives: operands, residuals, terms."""
+    single = rates.EXCHANGE_BYTES_PER_CYCLE
+    fast = d.column_parts if d.columns_fast else d.row_parts
+    pairs = np.where((fast % 2 == 0) & model.paired, rates.PAIRED_BYTES_PER_CYCLE, single)
+    if d.columns_fast:
+        cycles = working.into_left / pairs + working.into_right / single
+    else:
+        cycles = working.into_left / single + working.into_right / pairs
+    cycles = cycles + d.owned * problem.epilogue_bytes / single
+    terms: Numbers = (d.inner_parts - 1) * d.owned * partial.bytes / single
+    return cycles + terms
+
+
+def _phases(problem: GemmProblem, d: _Division, working: _Working) -> Numbers:
+    """One per step that gathers; one for terms, with residuals, or for residuals alone."""
+    gathers = working.into_left + working.into_right > 0
+    last = (d.inner_parts > 1) | (problem.epilogue_bytes > 0)
+    return np.where(gathers, working.steps, 0) + last
+
+
+def _reduction(
+    problem: GemmProblem, d: _Division, working: _Working, partial: Precision
+) -> Numbers:
+    """Adding terms or draining sums, with fused operators; or these alone, on the result."""
+    adding = rates.REDUCE_F32 if partial is Precision.F32 else rates.REDUCE_F16
+    fused = problem.epilogue * d.owned
+    summed = adding.cycles * d.inner_parts * d.owned + rates.REDUCE_CALL.value
+    alone = rates.VECTOR_CALL.value if problem.epilogue else 0
+    return fused + np.where((d.inner_parts > 1) | (working.steps > 1), summed, alone)
+
+
+def _conversion(
+    problem: GemmProblem, weight: _Weight | None, working: _Working, d: _Division
+) -> Numbers:
+    """Casting a weight where it is used."""
+    width = problem.compute.bytes
+    if weight is None or weight.stored == width:
+        return np.zeros(d.rows.shape)
+    cycles = weight.elements * (weight.stored + width) / rates.CAST_BYTES_PER_CYCLE
+    return np.asarray(cycles + working.steps * rates.VECTOR_CALL.value)
 
 
 def _made_even(grids: _Grids, tiles: int, columns_fast: bool) -> tuple[Numbers, Numbers]:
