@@ -229,8 +229,10 @@ def test_a_single_operator_that_is_too_large_is_named() -> None:
 
 
 def test_a_build_refuses_kernels_that_do_not_exist() -> None:
-    with pytest.raises(PlanError, match="calls only kernels that exist"):
-        plan(EXAMPLES["gemm-up"](), PipelineConfig(policy=KernelPolicy.BUILD))
+    with pytest.raises(PlanError, match="calls only kernels that exist") as caught:
+        plan(EXAMPLES["minilm"](), PipelineConfig(policy=KernelPolicy.BUILD))
+    assert "gemm_f16 for qkv, attention, out, up, down" in str(caught.value)
+    assert "softmax_f16 for attention" in str(caught.value)
 
 
 def test_a_build_plans_with_kernels_that_exist() -> None:

@@ -183,12 +183,8 @@ class Assembler:
         inner = _Scope()
         initials = []
         for (value, conversions), argument in zip(entering.carried, arguments.carried, strict=True):
-            mid = self._entered(plan, scope, value, conversions, group, steps)
-            if self._is_kept(mid):
-                again = copied(mid.storage)
-                mid = self._converted(mid, value, (again,), "copy to be changed", steps)
-            initials.append(mid)
-            inner.values[argument.id] = self._value(argument, mid.storage)
+            initials.append(self._initial(plan, scope, value, conversions, group, steps))
+            inner.values[argument.id] = self._value(argument, initials[-1].storage)
         invariants = []
         for (value, _), argument in zip(entering.invariants, arguments.invariants, strict=True):
             invariants += self._invariant(plan, scope, body, inner, value, argument)
@@ -201,9 +197,8 @@ class Assembler:
         for value, initial, argument, end in zip(
             group.results, initials, arguments.carried, yielded, strict=True
         ):
-            made = self._value(value, initial.storage)
-            scope.values[value.id] = made
-            carried.append(Carried(initial, inner.values[argument.id], end, made))
+            scope.values[value.id] = self._value(value, initial.storage)
+            carried.append(Carried(initial, inner.values[argument.id], end, scope.values[value.id]))
         provenance = WorkProvenance(group.label, group.results[0].id, "repeat")
         steps.append(
             MidRepeat(
@@ -215,6 +210,22 @@ class Assembler:
                 provenance,
             )
         )
+
+    def _initial(
+        self,
+        plan: RegionPlan,
+        scope: _Scope,
+        value: Value,
+        conversions: Conversions,
+        group: Group,
+        steps: list[MidStep],
+    ) -> MidValue:
+        """A carried value before the first iteration, in memory that the loop may write over."""
+        mid = self._entered(plan, scope, value, conversions, group, steps)
+        if not self._is_kept(mid):
+            return mid
+        again = copied(mid.storage)
+        return self._converted(mid, value, (again,), "copy to be changed", steps)
 
     def _is_kept(self, mid: MidValue) -> bool:
         """Whether a value must outlive the run, so that a loop may not write over it."""

@@ -8,14 +8,15 @@ is missing.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilewright.codegen.mid.assembly import assemble
 from tilewright.codegen.mid.budget import MemoryUse, memory_use
 from tilewright.codegen.mid.config import PipelineConfig
 from tilewright.codegen.mid.faults import DoesNotFit, FormatError, PlanError
+from tilewright.codegen.mid.kernels import KernelPolicy
 from tilewright.codegen.mid.layout import resolve
-from tilewright.codegen.mid.midgraph import MidGraph
+from tilewright.codegen.mid.midgraph import MidGraph, MidOperation, walk_steps
 from tilewright.codegen.mid.operators.choosing import PRECISIONS
 from tilewright.codegen.mid.search import Open, Place, Prices, RegionPlan, Searcher
 from tilewright.codegen.mid.storage import Storage
@@ -63,7 +64,27 @@ def plan(graph: ComputeGraph, config: PipelineConfig | None = None) -> Planned:
     change that would help) where the memory of a tile does not suffice.
     """
     graph.verify()
-    return _Planner(graph, config or PipelineConfig()).planned()
+    config = config or PipelineConfig()
+    try:
+        return _Planner(graph, config).planned()
+    except PlanError as fault:
+        if config.policy is KernelPolicy.BUILD and not isinstance(fault, DoesNotFit):
+            raise _missing_kernels(graph, config, fault) from fault
+        raise
+
+
+def _missing_kernels(graph: ComputeGraph, config: PipelineConfig, fault: PlanError) -> PlanError:
+    """All kernels that the plan would call and that do not exist, and what for."""
+    predicted = _Planner(graph, replace(config, policy=KernelPolicy.PREDICT)).planned()
+    users: dict[str, list[str]] = {}
+    for step, _ in walk_steps(predicted.graph.steps):
+        for kernel in step.plan.kernels if isinstance(step, MidOperation) and step.plan else ():
+            if not config.allows(kernel):
+                users.setdefault(kernel, []).append(step.provenance.operation)
+    lines = [str(fault), "  the fastest plan would call these kernels, which do not exist yet:"]
+    for kernel, operations in sorted(users.items()):
+        lines.append(f"    {kernel} for {', '.join(dict.fromkeys(operations))}")
+    return PlanError("\n".join(lines))
 
 
 class _Planner:

@@ -120,7 +120,7 @@ class Searcher:
 
     def __init__(self, config: PipelineConfig) -> None:
         self.config = config
-        self._groups: dict[int, tuple[Group, ...]] = {}
+        self._groups: dict[tuple[int, ...], tuple[Group, ...]] = {}
         self._known: dict[object, list[OperatorCandidate]] = {}
         self._bodies: dict[object, RegionPlan] = {}
 
@@ -147,7 +147,7 @@ class Searcher:
         return self._plan(states[best], ends[best][1], ends[best][2])
 
     def _grouped(self, region: Region) -> tuple[Group, ...]:
-        key = id(region)  # the region outlives this searcher; no order depends on it
+        key = tuple(value.id for value in (*region.arguments, *region.results))
         if key not in self._groups:
             self._groups[key] = grouped(region)
         return self._groups[key]
@@ -371,36 +371,14 @@ class Searcher:
     def _with_body(self, state: _State, group: Group, body: RegionPlan) -> _State:
         repeat = group.repeat
         assert repeat is not None
-        given, arguments = repeat.parts(group.operands), repeat.arguments
-        homes = dict(state.homes)
-        wanted: list[Storage | None] = []
-        for argument in arguments.carried:
-            place = body.places[argument.id]
-            assert isinstance(place, Storage)
-            wanted.append(place)
-        wanted += [None] * len(given.invariants)
-        resident = 0
-        of_sequence = {argument.id: i for i, (argument,) in enumerate(arguments.sequences)}
-        for (root, views), home in body.homes.items():
-            copies = 1
-            if root in of_sequence:
-                copies = repeat.count
-                for value in given.sequences[of_sequence[root]]:
-                    place = state.places[value.id]
-                    assert isinstance(place, Open)
-                    homes[(place.root, (*place.views, *views))] = home
-            else:
-                homes[(root, views)] = home
-            resident += home.layout.shard_bytes * copies
-        for values, (argument,) in zip(given.sequences, arguments.sequences, strict=True):
-            place = body.places[argument.id]
-            wanted += [place if isinstance(place, Storage) else None] * len(values)
-        steps = []
-        for value, target in zip(group.operands, wanted, strict=True):
-            steps.append(self._entering(state, homes, value, target))
+        homes, resident = self._homes_of_body(state, group, body)
+        steps = [
+            self._entering(state, homes, value, target)
+            for value, target in zip(group.operands, _entrances(group, body), strict=True)
+        ]
         cycles = body.cycles * repeat.count + sum(total(each).total for each in steps)
         places = dict(state.places)
-        for value, argument in zip(group.results, arguments.carried, strict=True):
+        for value, argument in zip(group.results, repeat.arguments.carried, strict=True):
             places[value.id] = body.places[argument.id]
         return _State(
             places,
@@ -410,6 +388,26 @@ class Searcher:
             state.resident + resident,
             _Link(Choice(group, None, tuple(steps), body=body), state.last),
         )
+
+    def _homes_of_body(
+        self, state: _State, group: Group, body: RegionPlan
+    ) -> tuple[dict[tuple[int, tuple[Formula, ...]], Storage], int]:
+        """Formats that the body chose, as those of the values outside; and resident bytes."""
+        repeat = group.repeat
+        assert repeat is not None
+        given, arguments = repeat.parts(group.operands), repeat.arguments
+        of_sequence = {argument.id: i for i, (argument,) in enumerate(arguments.sequences)}
+        homes, resident = dict(state.homes), 0
+        for (root, views), home in body.homes.items():
+            values = given.sequences[of_sequence[root]] if root in of_sequence else ()
+            for value in values:
+                place = state.places[value.id]
+                assert isinstance(place, Open)
+                homes[(place.root, (*place.views, *views))] = home
+            if root not in of_sequence:
+                homes[(root, views)] = home
+            resident += home.layout.shard_bytes * max(1, len(values))
+        return homes, resident
 
     def _entering(
         self,
@@ -466,6 +464,23 @@ class Searcher:
             state.resident,
             state.score + leaving,
         )
+
+
+def _entrances(group: Group, body: RegionPlan) -> list[Storage | None]:
+    """Where a body has each operand of its repeat; None for what is open or stays where it is."""
+    repeat = group.repeat
+    assert repeat is not None
+    arguments = repeat.arguments
+    wanted: list[Storage | None] = []
+    for argument in arguments.carried:
+        place = body.places[argument.id]
+        assert isinstance(place, Storage)
+        wanted.append(place)
+    wanted += [None] * len(arguments.invariants)
+    for (argument,) in arguments.sequences:
+        place = body.places[argument.id]
+        wanted += [place if isinstance(place, Storage) else None] * repeat.count
+    return wanted
 
 
 def _or_default(place: Place | None, default: Storage) -> Storage:
