@@ -18,7 +18,7 @@ app.command("disasm")(disasm.disasm)
 app.command("link")(link.link)
 app.command("objdump")(objdump.objdump)
 app.command("emulate")(emulate.emulate)
-app.command("plan")(plan.plan_command)
+app.command("plan")(plan.plan)
 app.command("demo")(demo.demo)
 app.command("bench")(bench.bench)
 

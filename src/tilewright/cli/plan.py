@@ -9,16 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from tilewright.cli.examples import EXAMPLES
-from tilewright.codegen.mid import (
-    CostModel,
-    KernelPolicy,
-    PipelineConfig,
-    PlanReport,
-    ReportRow,
-    cost_model,
-    plan,
-    report,
-)
+from tilewright.codegen import mid
+from tilewright.codegen.mid import KernelPolicy, PipelineConfig, PlanReport, ReportRow
 from tilewright.errors import TilewrightError
 from tilewright.files import read_bytes
 from tilewright.graph import ComputeGraph, parse_graph
@@ -33,7 +25,7 @@ _ABBREVIATIONS = {
 }
 
 
-def plan_command(
+def plan(
     graph: Annotated[
         str, typer.Argument(help=f"A graph's text file, or an example: {', '.join(EXAMPLES)}.")
     ],
@@ -53,13 +45,14 @@ def plan_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the same as JSON.")] = False,
 ) -> None:
     """Plan a graph: formats, grids, predicted cycles and memory."""
-    constants: CostModel = cost_model(model)
-    config = PipelineConfig(tiles=tiles, model=constants, most_copies=copies, policy=policy)
-    planned = plan(_read(graph), config)
+    config = PipelineConfig(
+        tiles=tiles, model=mid.cost_model(model), most_copies=copies, policy=policy
+    )
+    planned = mid.plan(_read(graph), config)
     if show_graph:
         print(planned.graph, end="")
         return
-    made = report(planned, config)
+    made = mid.report(planned, config)
     if as_json:
         print(json.dumps(made.as_json(), indent=2))
         return
