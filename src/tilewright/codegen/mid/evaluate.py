@@ -26,7 +26,7 @@ from tilewright.codegen.mid.midgraph import (
     OperatorPlan,
 )
 from tilewright.codegen.mid.operators.epilogues import Epilogue
-from tilewright.codegen.mid.orders import Precision
+from tilewright.codegen.mid.orders import Indices, Precision
 from tilewright.codegen.mid.storage import Storage, view_indices
 from tilewright.graph import DType, NumberFormat, operators, round_to
 
@@ -83,8 +83,15 @@ class _Evaluator:
     def __init__(self, rounding: bool) -> None:
         self._rounding = rounding
         self._shards: dict[int, Array] = {}
+        self._known_places: dict[Storage, Indices] = {}
 
     # values
+
+    def _places(self, storage: Storage) -> Indices:
+        """Of the base's elements; layers share them."""
+        if storage not in self._known_places:
+            self._known_places[storage] = storage.layout.places()
+        return self._known_places[storage]
 
     def write(self, value: MidValue, array: Array) -> None:
         """Store a value's elements on its tiles."""
@@ -95,12 +102,14 @@ class _Evaluator:
             )
         if self._rounding:
             array = rounded(storage.format, array)
-        self._shards[value.id] = storage.layout.pack(_to_base(storage, array))
+        self._shards[value.id] = storage.layout.pack(
+            _to_base(storage, array), self._places(storage)
+        )
 
     def read(self, value: MidValue) -> Array:
         """The elements again, seen through the value's views."""
         storage = value.storage
-        array = storage.layout.unpack(self._shards[value.id])
+        array = storage.layout.unpack(self._shards[value.id], self._places(storage))
         for operator in storage.view.operators if storage.view is not None else ():
             array = operator.evaluate([array])
         return np.asarray(array)

@@ -198,20 +198,28 @@ class Layout:
 
     # data
 
-    def pack(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Shards of an array: tiles × elements of the largest shard, zero where nothing lies."""
+    def places(self) -> Indices:
+        """For each element, its place in the shards of all tiles laid one after another."""
+        tile, offset = self.locate(_all_coordinates(self.shape))
+        return tile * self.shard_elements + offset
+
+    def pack(self, array: NDArray[Any], places: Indices | None = None) -> NDArray[Any]:
+        """Shards of an array: tiles × elements of the largest shard, zero where nothing lies.
+
+        `places` spares working them out again.
+        """
         if array.shape != self.shape:
             raise FormatError(f"an array of shape {array.shape} does not suit {self}")
         shards = np.zeros((self.format.tiles, self.shard_elements), array.dtype)
-        tile, offset = self.locate(_all_coordinates(self.shape))
+        first = self.places() if places is None else places
         for copy in self.replica_tiles:
-            shards[tile + copy, offset] = array
+            shards.reshape(-1)[first + copy * self.shard_elements] = array
         return shards
 
-    def unpack(self, shards: NDArray[Any]) -> NDArray[Any]:
+    def unpack(self, shards: NDArray[Any], places: Indices | None = None) -> NDArray[Any]:
         """The array again, from the first copy of each element."""
-        tile, offset = self.locate(_all_coordinates(self.shape))
-        return np.asarray(shards[tile, offset])
+        first = self.places() if places is None else places
+        return np.asarray(shards.reshape(-1)[first])
 
     def __str__(self) -> str:
         return f"{list(self.shape)} as {self.format}"
