@@ -35,10 +35,8 @@ AMP_ROW_F32 = Cost("row of an 8 x 16 f32 block", 8, _CYCLES, _ESTIMATED)
 
 AMP_BLOCK = Cost("block of weights, beside its rows", 235, _CYCLES, _MEASURED, span=(152, 332))
 """Loading 64 entries of weights and filling and draining the pipeline. Fitted to runs with
-interleaved weights; 266 with weights in standard memory. Estimators have 152 to 203 for a further
+weights in interleaved memory; 266 with weights in standard memory. Estimators have 152 to 203 for a further
 block of the same call; 332 was measured on a Bow chip for a vertex of a single block."""
-
-AMP_BLOCK_STANDARD = Cost("block of weights from standard memory", 266, _CYCLES, _MEASURED)
 
 GEMM_CALL = Cost("call of a matrix kernel", 294, _CYCLES, _MEASURED)
 COPY_CALL = Cost("call of a local copy", 288, _CYCLES, _MEASURED)
@@ -89,23 +87,13 @@ POINTWISE_F16 = _rates(
     Rate("mul", 1.25, _ESTIMATED),
     Rate("div", 5.25, _ESTIMATED),
     Rate("relu", 0.75, _ESTIMATED),
-    Rate("neg", 0.5, _ESTIMATED),
-    Rate("abs", 0.5, _ASSUMED),
-    Rate("square", 0.5, _ESTIMATED),
     Rate("exp", 1.0, _ESTIMATED),
     Rate("tanh", 1.0, _ESTIMATED),
     Rate("sigmoid", 1.5, _ESTIMATED),
     Rate("sqrt", 5.75, _ESTIMATED),
-    Rate("rsqrt", 4.75, _ESTIMATED),
-    Rate("reciprocal", 3.75, _ESTIMATED),
-    Rate("erf", 13.0, _ESTIMATED),
     Rate("gelu", 10.0, _ESTIMATED, (4.0, 16.0)),
     Rate("gelu_tanh", 6.0, _ESTIMATED, (5.0, 10.0)),
     Rate("silu", 3.0, _ASSUMED),
-    Rate("select", 1.5, _ASSUMED),
-    Rate("max", 1.0, _ESTIMATED),
-    Rate("min", 1.0, _ESTIMATED),
-    Rate("pow", 8.0, _ASSUMED),
     Rate("softmax", 6.0, _ESTIMATED, (5.0, 6.0)),
     Rate("layer_norm", 6.0, _ESTIMATED, (4.0, 6.0)),
     Rate("row_statistics", 2.0, _ASSUMED),
@@ -128,10 +116,8 @@ FUSED_F16 = _rates(
 """Beside a reduction that touches each element anyway: no load, store or call of its own."""
 
 REPACK = _rates(
-    Rate("8-byte atoms", 0.88, _ESTIMATED),
     Rate("panel", 4.0, _ESTIMATED),
     Rate("transpose", 3.0, _ESTIMATED),
     Rate("unpack", 10.0, _ESTIMATED),
 )
-"""A local change of element order: between orders that keep 8 bytes together; row-major to panels;
-to a transposed order; and element by element."""
+"""A local change of element order: into panels, to a transposed order, and element by element."""

@@ -16,6 +16,7 @@ from tilewright.codegen.mid.distributions import suits
 from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.orders import ElementOrder, Precision, contiguous_along
 from tilewright.codegen.mid.storage import Storage, keeps_words, moves_whole_words
+from tilewright.target import rates
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,17 @@ def total(steps: Conversions) -> OperatorCost:
 
 def copied(storage: Storage) -> Conversion:
     """The same once more, in other memory."""
-    return _repack(storage, storage)
+    size = storage.layout.shard_bytes
+    kernel = CATALOGUE["copy"]
+    call = KernelCall(kernel.name, ("plain",), ("operand 0",), "result")
+    return Conversion(
+        "Rearrange",
+        storage,
+        storage,
+        OperatorCost(conversion=kernel.call.value + size / rates.COPY_BYTES_PER_CYCLE),
+        OperatorBytes(result=size),
+        OperatorDispatch((Slot("operand 0", storage), Slot("result", storage)), (call,)),
+    )
 
 
 def _cast(storage: Storage, precision: Precision, scale: int) -> Conversion:

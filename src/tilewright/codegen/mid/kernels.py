@@ -115,6 +115,7 @@ def _specs() -> Iterable[KernelSpec]:
         for target in Precision:
             if source is not target:
                 yield _cast(source, target)
+    yield KernelSpec("copy", ("plain",), _REQUIRED, call=rates.COPY_CALL)
     for name in ("panel", "transpose", "unpack"):
         yield KernelSpec(f"repack_{name}", ("2 bytes", "4 bytes"), _REQUIRED, rates.REPACK[name])
 
