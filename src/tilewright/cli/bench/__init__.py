@@ -1,32 +1,30 @@
 """`tilewright bench NAME [--json]`: measured figures, as a table or as JSON.
 
-A benchmark is a function that returns its figures; its module registers it in `BENCHMARKS`.
-Names of figures are stable and explained in docs/bench.md.
+A benchmark is one or several functions that return figures; `BENCHMARKS` names them with their
+modules, which are loaded when they are used. Names of figures are stable and explained in
+docs/bench.md.
 """
 
 import json
+from importlib import import_module
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from tilewright.cli.bench.asm import asm_figures
-from tilewright.cli.bench.emulator import emulator_figures
-from tilewright.cli.bench.exchange import exchange_figures
-from tilewright.cli.bench.figure import Benchmark, Figure
-from tilewright.cli.bench.isa import isa_figures
-from tilewright.cli.bench.link import link_figures
-from tilewright.cli.bench.phases import phase_figures
+from tilewright.cli.bench.figure import Figure
 from tilewright.errors import TilewrightError
 
-BENCHMARKS: dict[str, Benchmark] = {
-    "isa": isa_figures,
-    "asm": asm_figures,
-    "link": link_figures,
-    "emulator": emulator_figures,
-    "exchange": lambda: [*phase_figures(), *exchange_figures()],
+BENCHMARKS = {
+    "isa": ["isa.isa_figures"],
+    "asm": ["asm.asm_figures"],
+    "link": ["link.link_figures"],
+    "emulator": ["emulator.emulator_figures"],
+    "exchange": ["phases.phase_figures", "exchange.exchange_figures"],
+    "plan": ["plan.plan_figures"],
 }
+"""By name: modules of this package, each with the function that makes figures."""
 
 
 def bench(
@@ -41,11 +39,20 @@ def bench(
     if name is not None and name not in BENCHMARKS:
         raise TilewrightError(f"no benchmark '{name}'; there are: {', '.join(BENCHMARKS)}")
     chosen = [name] if name is not None else list(BENCHMARKS)
-    figures = [figure for each in chosen for figure in BENCHMARKS[each]()]
+    figures = [figure for each in chosen for figure in figures_of(each)]
     if as_json:
         print(json.dumps([figure.as_json() for figure in figures], indent=2))
         return
     _print_table(figures)
+
+
+def figures_of(name: str) -> list[Figure]:
+    """The figures of one benchmark."""
+    figures = []
+    for function in BENCHMARKS[name]:
+        module, _, maker = function.partition(".")
+        figures += getattr(import_module(f"tilewright.cli.bench.{module}"), maker)()
+    return figures
 
 
 def _print_table(figures: list[Figure]) -> None:

@@ -17,9 +17,6 @@ class Figure:
         return {"name": self.name, "value": self.value, "unit": self.unit}
 
 
-Benchmark = Callable[[], list[Figure]]
-
-
 def best_seconds(action: Callable[[], object], repeats: int = 3) -> float:
     """The shortest wall time of `repeats` calls, in seconds."""
     return _best(action, repeats, time.perf_counter)

@@ -1,0 +1,1 @@
+"""Candidates of each operator of the graph."""

@@ -1,0 +1,199 @@
+"""Candidates of operators along the last axis: softmax, normalisations, reductions.
+
+Where each row is whole on one tile they run there. Where a row spans tiles, each tile sums up its
+part, the tiles of a row exchange these figures (8 bytes per row and tile), and each finishes its
+part. Or rows are brought together first.
+"""
+
+from dataclasses import dataclass
+
+from tilewright.codegen.mid.candidates import (
+    Operand,
+    OperandSpec,
+    OperatorCandidate,
+    Recipe,
+)
+from tilewright.codegen.mid.config import PipelineConfig
+from tilewright.codegen.mid.cost import OperatorBytes, OperatorCost
+from tilewright.codegen.mid.dispatch import Gather, KernelCall, OperatorDispatch, Slot
+from tilewright.codegen.mid.distributions import kept_axes, rows_format, spread_format
+from tilewright.codegen.mid.formats import AxisTiling, Digit, TensorFormat
+from tilewright.codegen.mid.kernels import CATALOGUE
+from tilewright.codegen.mid.layout import Shape
+from tilewright.codegen.mid.operators.pointwise import LocalRecipe, beside
+from tilewright.codegen.mid.orders import ElementOrder, Precision
+from tilewright.codegen.mid.storage import Storage
+from tilewright.graph.operators import Reshape
+
+FIGURES = 2
+"""Of each part of a row: sum and sum of squares, or greatest value and sum of exponentials, f32."""
+
+_MODES = {
+    ElementOrder.ROW_MAJOR: "row",
+    ElementOrder.OUTPUT: "output",
+    ElementOrder.OUTPUT_TRANSPOSED: "outputᵀ",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SplitRowRecipe(Recipe):
+    """Figures of each part of a row, exchanged, then applied."""
+
+    statistics: str
+    apply: str
+    mode: str
+    base: Shape
+    grid: TensorFormat
+
+    def dispatch(self, operands: tuple[Storage, ...], result: Storage) -> OperatorDispatch:
+        names = tuple(f"operand {index}" for index in range(len(operands)))
+        slots = [Slot(name, storage) for name, storage in zip(names, operands, strict=True)]
+        parts = self.grid.partitions(len(self.base) - 1)
+        shape = (*self.base[:-1], parts, FIGURES)
+        slots += [
+            Slot("result", result),
+            Slot("figures", Storage(_figures(self.grid, gathered=False), shape)),
+            Slot("row figures", Storage(_figures(self.grid, gathered=True), shape)),
+        ]
+        return OperatorDispatch(
+            tuple(slots),
+            (
+                KernelCall(self.statistics, (self.mode,), names[:1], "figures"),
+                Gather((("figures", "row figures"),)),
+                KernelCall(self.apply, (self.mode,), (*names, "row figures"), "result"),
+            ),
+        )
+
+
+def _figures(of: TensorFormat, gathered: bool) -> TensorFormat:
+    """Rows as in `of`, then the part of the row, then the figures."""
+    last = len(of.axes) - 1
+    grid = tuple(
+        Digit(None, digit.size) if gathered and digit.axis == last else digit for digit in of.grid
+    )
+    axes = (*of.axes[:-1], AxisTiling(), AxisTiling())
+    return TensorFormat(Precision.F32, ElementOrder.ROW_MAJOR, axes, grid)
+
+
+def row_candidates(
+    mnemonic: str,
+    operands: tuple[Operand, ...],
+    shape: Shape,
+    precision: Precision,
+    config: PipelineConfig,
+) -> list[OperatorCandidate]:
+    """For softmax and normalisations: where x is, on whole rows, or spread."""
+    x = operands[0]
+    choices: dict[Storage, None] = {}
+    if x.storage is not None and _is_rows(x.storage):
+        format = x.storage.format.with_precision(precision)
+        choices[Storage(format, x.storage.base, x.storage.view)] = None
+    choices[Storage(rows_format(shape, precision, config.tiles), shape)] = None
+    choices[Storage(spread_format(shape, precision, config.tiles), shape)] = None
+    found = [_candidate(mnemonic, operands, storage, precision, config) for storage in choices]
+    return [each for each in found if each is not None]
+
+
+def _is_rows(storage: Storage) -> bool:
+    """Whether rows of the value are rows of the base, in an order that kernels know."""
+    if storage.format.order not in _MODES:
+        return False
+    return storage.view is None or (
+        storage.base[-1:] == storage.shape[-1:]
+        and all(isinstance(operator, Reshape) for operator in storage.view.operators)
+    )
+
+
+def _candidate(
+    mnemonic: str,
+    operands: tuple[Operand, ...],
+    storage: Storage,
+    precision: Precision,
+    config: PipelineConfig,
+) -> OperatorCandidate | None:
+    specs = [OperandSpec(precision, storage, storage)]
+    resident = 0
+    for operand in operands[1:]:
+        there = beside(storage, operand.shape, operand.precision, operand.scale)
+        if there is None:
+            return None
+        specs.append(OperandSpec(operand.precision, there, there))
+        resident += there.layout.shard_bytes if operand.storage is None else 0
+    layout = storage.layout
+    parts = storage.format.partitions(len(storage.base) - 1)
+    mode = _MODES[storage.format.order]
+    whole = parts == 1
+    kernels = _kernels(mnemonic, precision, whole)
+    cost, transient = _cost(kernels, storage, parts, config)
+    recipe: Recipe = (
+        LocalRecipe(kernels[0], mode)
+        if whole
+        else SplitRowRecipe(kernels[0], kernels[1], mode, storage.base, storage.format)
+    )
+    return OperatorCandidate(
+        f"{'whole rows' if whole else f'rows in {parts}'} on {storage.format.tiles} tiles",
+        tuple(specs),
+        storage,
+        Precision.F32,
+        cost,
+        OperatorBytes(resident, transient, layout.shard_bytes),
+        recipe,
+        kernels,
+        aliases=(0,) if operands[0].precision is precision else (),
+    )
+
+
+def _kernels(mnemonic: str, precision: Precision, whole: bool) -> tuple[str, ...]:
+    if whole:
+        return (f"{mnemonic}_{precision.value}",)
+    first = "softmax" if mnemonic == "softmax" else "row"
+    return (f"{first}_statistics_{precision.value}", f"{first}_apply_{precision.value}")
+
+
+def _cost(
+    kernels: tuple[str, ...], storage: Storage, parts: int, config: PipelineConfig
+) -> tuple[OperatorCost, int]:
+    layout = storage.layout
+    compute = sum(CATALOGUE[name].cycles(layout.shard_elements) for name in kernels)
+    if parts == 1:
+        return OperatorCost(compute=compute), 0
+    rows = layout.shard_elements // layout.largest_shard[-1]
+    figures = rows * parts * FIGURES * Precision.F32.bytes
+    exchange = config.model.receive_cycles(figures)
+    cost = OperatorCost(compute=compute, exchange=exchange, sync=config.model.phase)
+    return cost, figures + rows * FIGURES * Precision.F32.bytes
+
+
+def reduce_candidates(
+    x: Operand, axes: int, shape: Shape, precision: Precision, config: PipelineConfig
+) -> list[OperatorCandidate]:
+    """Reductions of the last `axes` axes: where they are whole, or brought together."""
+    kept = len(x.shape) - axes
+    storages: dict[Storage, None] = {}
+    here = x.storage
+    if here is not None and here.view is None and here.format.order in _MODES:
+        undivided = all(here.format.partitions(axis) == 1 for axis in range(kept, len(x.shape)))
+        if undivided:
+            storages[Storage(here.format.with_precision(precision), x.shape)] = None
+    # one more axis stands for all that are reduced
+    rows = rows_format((*x.shape[:kept], 1), precision, config.tiles)
+    undivided_axes = rows.axes[:kept] + (AxisTiling(),) * axes
+    format = TensorFormat(precision, ElementOrder.ROW_MAJOR, undivided_axes, rows.grid)
+    storages[Storage(format, x.shape)] = None
+    kernel = CATALOGUE[f"reduce_{precision.value}"]
+    found = []
+    for storage in storages:
+        result = Storage(kept_axes(storage.format, kept, len(shape) - kept, precision), shape)
+        found.append(
+            OperatorCandidate(
+                f"on {storage.format.tiles} tiles",
+                (OperandSpec(precision, storage, storage),),
+                result,
+                Precision.F32,
+                OperatorCost(compute=kernel.cycles(storage.layout.shard_elements)),
+                OperatorBytes(0, 0, result.layout.shard_bytes),
+                LocalRecipe(kernel.name, _MODES[storage.format.order]),
+                (kernel.name,),
+            )
+        )
+    return found

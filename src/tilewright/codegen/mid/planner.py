@@ -1,0 +1,286 @@
+"""From a compute graph to its plan: the price of memory is raised until everything fits.
+
+At price 0 every weight is copied as often as that saves cycles. A price in cycles per resident
+byte lets a copy be bought only where it saves more; the planner looks for the lowest price at which
+the fullest tile holds everything, and spends what memory is then left on single operators. Where
+even the dearest plan does not fit, operators get less working memory; at last the error says what
+is missing.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from tilewright.codegen.mid.assembly import assemble
+from tilewright.codegen.mid.budget import MemoryUse, memory_use
+from tilewright.codegen.mid.config import PipelineConfig
+from tilewright.codegen.mid.faults import DoesNotFit, FormatError, PlanError
+from tilewright.codegen.mid.kernels import KernelPolicy
+from tilewright.codegen.mid.layout import resolve
+from tilewright.codegen.mid.midgraph import MidGraph, MidOperation, walk_steps
+from tilewright.codegen.mid.operators.choosing import PRECISIONS
+from tilewright.codegen.mid.search import Open, Place, Prices, RegionPlan, Searcher
+from tilewright.codegen.mid.storage import Storage
+from tilewright.codegen.mid.verify import verify
+from tilewright.graph import ComputeGraph, SourceKind
+from tilewright.target.geometry import TILES
+
+PRICES = (0.0, 1 / 64, 1 / 16, 1 / 4, 1.0, 8.0, 64.0)
+"""In cycles per resident byte, tried first: from a copy wherever it helps to one of everything."""
+CHEAPEST = 1 / 256
+PRICE_ROUNDS = 3
+"""Halvings, on a logarithmic scale, of the range between two prices of which one is too low."""
+MOST_GROUPS = 5
+"""Operators for which more copies are tried one by one."""
+WORKING_SHARES = (0.75, 0.6, 0.45, 0.3, 0.2, 0.1)
+"""Of the memory that residents leave, what one operator may work in; tried in this order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """Resident bytes that an operator claimed on the fullest tile, per layer, and layers."""
+
+    group: int
+    """Id of its first operation."""
+    resident: int
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A mid graph, the memory it takes, and the prices of memory at which it was found."""
+
+    graph: MidGraph
+    memory: MemoryUse
+    prices: Prices
+    weighing: "tuple[Weighing, ...]" = ()
+    """Operators with resident operands, the heaviest first."""
+
+
+def plan(graph: ComputeGraph, config: PipelineConfig | None = None) -> Planned:
+    """Plan a graph for the tiles and the policy of `config`.
+
+    Raises VerificationError for a graph that is not valid, PlanError for one that has no plan under
+    the policy, DoesNotFit (with the operator, the memory needed and available, and the nearest
+    change that would help) where the memory of a tile does not suffice.
+    """
+    graph.verify()
+    config = config or PipelineConfig()
+    try:
+        return _Planner(graph, config).planned()
+    except PlanError as fault:
+        if config.policy is KernelPolicy.BUILD and not isinstance(fault, DoesNotFit):
+            raise _missing_kernels(graph, config, fault) from fault
+        raise
+
+
+def _missing_kernels(graph: ComputeGraph, config: PipelineConfig, fault: PlanError) -> PlanError:
+    """All kernels that the plan would call and that do not exist, and what for."""
+    predicted = _Planner(graph, replace(config, policy=KernelPolicy.PREDICT)).planned()
+    users: dict[str, list[str]] = {}
+    for step, _ in walk_steps(predicted.graph.steps):
+        for kernel in step.plan.kernels if isinstance(step, MidOperation) and step.plan else ():
+            if not config.allows(kernel):
+                users.setdefault(kernel, []).append(step.provenance.operation)
+    lines = [str(fault), "  the fastest plan would call these kernels, which do not exist yet:"]
+    for kernel, operations in sorted(users.items()):
+        lines.append(f"    {kernel} for {', '.join(dict.fromkeys(operations))}")
+    return PlanError("\n".join(lines))
+
+
+class _Planner:
+    def __init__(self, graph: ComputeGraph, config: PipelineConfig) -> None:
+        self._graph, self._config = graph, config
+        self._searcher = Searcher(config)
+
+    def planned(self) -> Planned:
+        self._check_inputs()
+        misses: list[Planned | DoesNotFit] = []
+        for limit in self._limits():
+            found, missed = self._within(limit, hopeful=not misses)
+            if found is not None:
+                verify(found.graph)
+                return found
+            misses.append(missed)
+        raise self._does_not_fit(misses)
+
+    def _check_inputs(self) -> None:
+        """The formats given for sources suit them. Raises PlanError that lists all that do not."""
+        sources = {source.name: source.value.type for source in self._graph.sources}
+        faults = []
+        for name, format in self._config.inputs.items():
+            if name not in sources:
+                faults.append(f'there is no source "{name}"')
+                continue
+            type = sources[name]
+            wanted = (PRECISIONS[type.dtype], type.format.scale)
+            if (format.precision, format.scale) != wanted:
+                found = format.precision.value
+                faults.append(f'"{name}" is {type.format}, its given format {found}')
+            try:
+                resolve(format, type.shape)
+            except FormatError as fault:
+                faults.append(f'"{name}": {fault}')
+            if format.tiles > self._config.tiles:
+                faults.append(f'"{name}" lies on {format.tiles} tiles of {self._config.tiles}')
+        if faults:
+            raise PlanError("formats of sources: " + "; ".join(faults))
+
+    def _limits(self) -> Iterator[int]:
+        """Working memory for one operator, less and less."""
+        left = max(self._config.tile_bytes - self._least_resident(), self._config.tile_bytes // 8)
+        for share in WORKING_SHARES:
+            yield int(left * share)
+
+    def _least_resident(self) -> int:
+        """Bytes of all parameters on a tile, if they could be spread evenly."""
+        total = sum(
+            source.value.type.elements * PRECISIONS[source.value.type.dtype].bytes
+            for source in self._graph.parameters
+        )
+        return total // self._config.tiles
+
+    def _within(self, limit: int, hopeful: bool) -> tuple[Planned | None, "Planned | DoesNotFit"]:
+        """The fastest plan that fits, if any; and the one that came nearest.
+
+        Unless `hopeful`, the dearest prices are tried first, and alone if not even they fit.
+        """
+        try:
+            dearest = [] if hopeful else [self._at(Prices(price), limit) for price in PRICES[-2:]]
+            if dearest and not any(map(self._fits, dearest)):
+                return None, min(dearest, key=lambda each: each.memory.total)
+            tried = self._rising_prices(limit)
+        except DoesNotFit as fault:
+            return None, fault
+        fitting = [each for each in tried if self._fits(each)]
+        if not fitting:
+            return None, min(tried, key=lambda each: each.memory.total)
+        best = min(fitting, key=_cycles)
+        if len(fitting) < len(tried):
+            best = self._refined(best, [each for each in tried if not self._fits(each)], limit)
+        return best, best
+
+    def _rising_prices(self, limit: int) -> list[Planned]:
+        """Plans at rising prices, until one that fits is slower than one that fitted before."""
+        tried: list[Planned] = []
+        best = float("inf")
+        for price in PRICES:
+            tried.append(self._at(Prices(price), limit))
+            if self._fits(tried[-1]):
+                cycles = _cycles(tried[-1])
+                if cycles > best:
+                    break
+                best = cycles
+        return tried
+
+    def _refined(self, best: Planned, missing: list[Planned], limit: int) -> Planned:
+        """Memory is left, but not enough for the next price: spend it where that saves most."""
+        low = max((each.prices.general for each in missing), default=0.0)
+        low = min(low, best.prices.general)
+        high = best.prices.general
+        for _ in range(PRICE_ROUNDS):
+            price = (max(low, CHEAPEST) * high) ** 0.5
+            tried = self._at(Prices(price), limit)
+            if self._fits(tried):
+                high, best = price, min(best, tried, key=_cycles)
+            else:
+                low = price
+        for weighing in best.weighing[:MOST_GROUPS]:
+            left = self._config.tile_bytes - best.memory.total
+            allowance = weighing.resident + left // weighing.times
+            tried = self._at(best.prices.with_allowance(weighing.group, allowance), limit)
+            if self._fits(tried):
+                best = min(best, tried, key=_cycles)
+        return best
+
+    def _at(self, prices: Prices, limit: int) -> Planned:
+        places: dict[int, Place] = {}
+        for source in self._graph.sources:
+            given = self._config.inputs.get(source.name)
+            if given is not None:
+                places[source.value.id] = Storage(given, source.value.type.shape)
+            else:
+                weight = source.kind is SourceKind.PARAMETER
+                places[source.value.id] = Open(source.value.id, (), weight)
+        found = self._searcher.search(self._graph.region, places, prices, limit)
+        mid = assemble(self._graph, found, self._config)
+        return Planned(mid, memory_use(mid), prices, tuple(_weighing(found)))
+
+    def _fits(self, planned: Planned) -> bool:
+        use = planned.memory
+        return (
+            use.total <= self._config.tile_bytes
+            and use.interleaved <= self._config.interleaved_bytes
+        )
+
+    def _does_not_fit(self, misses: "list[Planned | DoesNotFit]") -> DoesNotFit:
+        plans = [miss for miss in misses if isinstance(miss, Planned)]
+        if plans:
+            return _shortage(min(plans, key=lambda each: each.memory.total), self._config)
+        faults = [miss for miss in misses if isinstance(miss, DoesNotFit)]
+        nearest = min(faults, key=lambda each: each.needed - each.available)
+        available = self._config.tile_bytes
+        beside = min(self._least_resident(), available)
+        needed = nearest.needed + beside
+        message = (
+            f'graph "{self._graph.name}" does not fit {self._config.tiles} tiles: '
+            f"{nearest.operation} needs at least {_kib(nearest.needed)} of a tile beside "
+            f"{_kib(beside)} of parameters; a tile has {_kib(available)}\n"
+            f"  {_more_tiles(needed, available, self._config)}"
+        )
+        return DoesNotFit(message, nearest.operation, needed, available)
+
+
+def _weighing(plan: RegionPlan, times: int = 1) -> list[Weighing]:
+    found: list[Weighing] = []
+    for choice in plan.choices:
+        group = choice.group
+        if choice.body is not None:
+            assert group.repeat is not None
+            found += _weighing(choice.body, times * group.repeat.count)
+        elif choice.candidate is not None and choice.candidate.bytes.resident:
+            found.append(Weighing(group.first.id, choice.candidate.bytes.resident, times))
+    return sorted(found, key=lambda each: (-each.resident * each.times, each.group))
+
+
+def _cycles(planned: Planned) -> float:
+    return planned.graph.cost.total
+
+
+def _shortage(nearest: Planned, config: PipelineConfig) -> DoesNotFit:
+    """What is missing in the plan that came nearest, and what would help."""
+    use, available = nearest.memory, config.tile_bytes
+    where = f"at {use.peak.operation}" if use.peak is not None else "for the graph's sources"
+    lines = [
+        f'graph "{nearest.graph.name}" does not fit {config.tiles} tiles: {where}, the fullest '
+        f"tile needs {_kib(use.total)} of {_kib(available)}",
+        f"  parameters {_kib(use.resident)}, live values {_kib(use.live)}, working memory "
+        f"{_kib(use.working)}, exchange rows {_kib(use.rows)}",
+        "  the largest: " + ", ".join(f"{name} {_kib(size)}" for name, size in use.largest),
+        f"  {_remedy(use, available, config)}",
+    ]
+    operation = use.peak.operation if use.peak is not None else ""
+    return DoesNotFit("\n".join(lines), operation, use.total, available)
+
+
+def _remedy(use: MemoryUse, available: int, config: PipelineConfig) -> str:
+    """The nearest change that would fit, by the bytes that it frees."""
+    missing = use.total - available
+    if use.resident // 2 >= missing and use.resident > use.live + use.working:
+        return "storing the parameters in 8 bits would free the half of their memory, which fits"
+    if (use.live + use.working) // 2 >= missing:
+        return "halving the batch or the tokens would free enough"
+    return _more_tiles(use.total, available, config)
+
+
+def _more_tiles(needed: int, available: int, config: PipelineConfig) -> str:
+    tiles = -(-config.tiles * needed // available)
+    if tiles <= TILES:
+        return f"about {tiles} tiles would hold it"
+    return (
+        f"it needs about {needed / available:.1f} times the memory: store parameters in 8 bits, "
+        "make the batch smaller, or split the model"
+    )
+
+
+def _kib(size: int) -> str:
+    return f"{size / 1024:,.1f} KiB"
