@@ -1,0 +1,233 @@
+"""Which words of which tiles fill the shards of a stored tensor.
+
+Tiles are numbered within the group, and places count words of four bytes from the start of a
+shard: the grain of the exchange. Words that follow each other in both places are one run, and tiles
+that hold copies receive a run together. What a tile holds itself is not sent to it but copied.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright.codegen.low.faults import LoweringError
+from tilewright.codegen.mid.dispatch import Slot
+from tilewright.codegen.mid.layout import Layout
+from tilewright.codegen.mid.orders import Indices
+from tilewright.codegen.mid.storage import WORD, Storage, seen_numbers
+
+_MOST_WORDS = 1 << 20
+"""Words that are looked at in one go: bounds the memory that this takes."""
+
+_Found = tuple[Indices, Indices]
+"""For each element asked for, the first tile that holds it, and its place in elements."""
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """Words that tiles copy inside their memory: `words` from word `source` to word `target`."""
+
+    tile: Indices
+    source: Indices
+    target: Indices
+    words: Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """Runs that are sent, each to one or many tiles, and what tiles copy themselves.
+
+    Run i goes to entries `receiver_start[i]` to `receiver_start[i + 1]` of the receivers.
+    """
+
+    source_tile: Indices
+    source: Indices
+    words: Indices
+    receiver_start: Indices
+    receiver_tile: Indices
+    receiver: Indices
+    copies: Copies
+
+    @property
+    def sent_words(self) -> int:
+        """Words sent, each once, however many receive it."""
+        return int(self.words.sum())
+
+
+def gathered(source: Storage, target: Slot, window: int = 0) -> Moves:
+    """What fills `target` from `source`; of a slot with steps, the shards of step `window`.
+
+    Raises `LoweringError` if a word of the target is no word of the source.
+    """
+
+    def locate(owner: Indices, coordinates: tuple[Indices, ...]) -> _Found:
+        del owner
+        return source.locate(coordinates)
+
+    tiles = window * target.tiles + np.arange(target.tiles)
+    replicas = source.layout.replica_tiles
+    return _moves(target.storage, tiles, locate, source.format.precision.bytes, replicas)
+
+
+def scattered(source: Storage, arriving: Storage) -> Moves:
+    """What brings the other terms of a sum to the tiles that own its parts.
+
+    Tiles that `source` counts as holders of copies have one term each. The first axis of `arriving`
+    numbers the terms that a tile has not: those of the other tiles, in ascending order.
+    """
+    layout = source.layout
+    replicas = layout.replica_tiles
+
+    def locate(owner: Indices, coordinates: tuple[Indices, ...]) -> _Found:
+        first, place = layout.locate(coordinates[1:])
+        own = np.searchsorted(replicas, owner - first)
+        number = coordinates[0] + (coordinates[0] >= own)
+        return first + replicas[number], place
+
+    tiles = np.arange(arriving.format.tiles)
+    nowhere = np.zeros(1, np.int64)
+    return _moves(arriving, tiles, locate, source.format.precision.bytes, nowhere)
+
+
+def _moves(
+    target: Storage,
+    tiles: Indices,
+    locate: Callable[[Indices, tuple[Indices, ...]], _Found],
+    source_bytes: int,
+    source_replicas: Indices,
+) -> Moves:
+    layout = target.layout
+    if layout.format.precision.bytes != source_bytes:
+        raise LoweringError(f"the exchange does not convert: {source_bytes} bytes to {target}")
+    owners = _owners(layout, tiles)
+    parts = [_runs(target, chunk, locate) for chunk in _chunks(owners, _shard_words(layout))]
+    runs = _Runs(*(np.concatenate(column) for column in zip(*map(_columns, parts), strict=True)))
+    return _spread(runs, tiles, layout.replica_tiles, source_replicas)
+
+
+@dataclass(frozen=True, eq=False)
+class _Runs:
+    """Words that follow each other in a source and in a target shard."""
+
+    target_tile: Indices
+    target: Indices
+    source_tile: Indices
+    source: Indices
+    words: Indices
+
+
+def _columns(runs: _Runs) -> list[Indices]:
+    return [getattr(runs, field.name) for field in fields(_Runs)]
+
+
+def _owners(layout: Layout, tiles: Indices) -> Indices:
+    """Of tiles that hold copies of each other, the first."""
+    replicas = layout.replica_tiles
+    if len(replicas) == 1:
+        return tiles
+    is_copy = np.zeros(int(tiles[-1]) + 1, dtype=np.bool_)
+    for tile in tiles:
+        if not is_copy[tile]:
+            copies = tile + replicas[1:]
+            is_copy[copies[copies < len(is_copy)]] = True
+    return tiles[~is_copy[tiles]]
+
+
+def _shard_words(layout: Layout) -> int:
+    return max(1, -(-layout.shard_bytes // WORD))
+
+
+def _chunks(tiles: Indices, words: int) -> Iterator[Indices]:
+    step = max(1, _MOST_WORDS // words)
+    for start in range(0, max(len(tiles), 1), step):
+        yield tiles[start : start + step]
+
+
+def _runs(
+    target: Storage, tiles: Indices, locate: Callable[[Indices, tuple[Indices, ...]], _Found]
+) -> _Runs:
+    layout = target.layout
+    group = WORD // target.format.precision.bytes
+    offset = np.arange(0, layout.shard_elements, group)
+    coordinates, held = layout.coordinates(tiles[:, None], offset[None, :])
+    tile, word = (each.astype(np.int64) for each in np.nonzero(held))
+    owner = tiles[tile]
+    source_tile, place = locate(owner, _values(target, [each[held] for each in coordinates]))
+    _check_words(target, tiles, offset, held, owner, source_tile, place, locate)
+    source = place // group
+    goes_on = np.zeros(len(owner), dtype=np.bool_)
+    goes_on[1:] = (
+        (np.diff(owner) == 0)
+        & (np.diff(word) == 1)
+        & (np.diff(source_tile) == 0)
+        & (np.diff(source) == 1)
+    )
+    first = np.flatnonzero(~goes_on)
+    words = np.diff(np.append(first, len(owner)))
+    return _Runs(owner[first], word[first], source_tile[first], source[first], words)
+
+
+def _values(target: Storage, coordinates: list[Indices]) -> tuple[Indices, ...]:
+    """Coordinates of the base as those of the value that is seen of it."""
+    if target.view is None:
+        return tuple(coordinates)
+    numbers = seen_numbers(target, np.ravel_multi_index(tuple(coordinates), target.base))
+    return tuple(np.unravel_index(numbers, target.shape))
+
+
+def _check_words(
+    target: Storage,
+    tiles: Indices,
+    offset: Indices,
+    held: NDArray[np.bool_],
+    owner: Indices,
+    source_tile: Indices,
+    place: Indices,
+    locate: Callable[[Indices, tuple[Indices, ...]], _Found],
+) -> None:
+    """The other elements of each word must follow the first one where it comes from, too."""
+    group = WORD // target.format.precision.bytes
+    wrong = np.any(place % group)
+    for step in range(1, group):
+        coordinates, also = target.layout.coordinates(tiles[:, None], offset[None, :] + step)
+        both = also[held]
+        others = _values(target, [each[held & also] for each in coordinates])
+        other_tile, other_place = locate(owner[both], others)
+        wrong |= np.any(other_tile != source_tile[both])
+        wrong |= np.any(other_place != place[both] + step)
+    if wrong:
+        raise LoweringError(
+            f"words of {target} are not words of their source, and the exchange moves whole ones"
+        )
+
+
+def _spread(
+    runs: _Runs, tiles: Indices, target_replicas: Indices, source_replicas: Indices
+) -> Moves:
+    """Runs to all tiles that hold copies, shared out among the tiles that can send them."""
+    receiver = runs.target_tile[:, None] + target_replicas[None, :]
+    distance = receiver - tiles[0] - runs.source_tile[:, None]
+    is_own = np.isin(distance, source_replicas)
+    run, place = np.nonzero(~is_own)
+    copy = place % len(source_replicas)
+    order = np.lexsort((place, copy, run))
+    run, place, copy = run[order], place[order], copy[order]
+    is_new = np.ones(len(run), dtype=np.bool_)
+    is_new[1:] = (np.diff(run) != 0) | (np.diff(copy) != 0)
+    first = np.flatnonzero(is_new)
+    own_run, own_place = np.nonzero(is_own)
+    return Moves(
+        source_tile=runs.source_tile[run[first]] + source_replicas[copy[first]],
+        source=runs.source[run[first]],
+        words=runs.words[run[first]],
+        receiver_start=np.append(first, len(run)),
+        receiver_tile=receiver[run, place] - tiles[0],
+        receiver=runs.target[run],
+        copies=Copies(
+            receiver[own_run, own_place] - tiles[0],
+            runs.source[own_run],
+            runs.target[own_run],
+            runs.words[own_run],
+        ),
+    )
