@@ -67,7 +67,7 @@ class AttentionRecipe(Recipe):
             source = "rows"
         names = tuple(f"operand {3 + index}" for index in range(len(counts)))
         fused = ("mask",) if self.masked else ()
-        steps.append(KernelCall(self.kernel, ("row",), (source, *names), source, 1, fused))
+        steps.append(KernelCall(self.kernel, ("row",), (source, *names), source, fused))
         given = {"operand 0": source, "operand 1": "operand 2", "result": "result"}
         steps += _renamed(second, given, "context ", slots)
         return OperatorDispatch(tuple(slots), tuple(steps))
@@ -104,9 +104,7 @@ def _renamed(
             extra = tuple((name(a), name(b)) for a, b in step.extra)
             return Scatter(name(step.source), name(step.arriving), extra)
         operands = tuple(map(name, step.operands))
-        return KernelCall(
-            step.kernel, step.modes, operands, name(step.result), step.runs, step.fused
-        )
+        return KernelCall(step.kernel, step.modes, operands, name(step.result), step.fused)
 
     for slot in dispatch.slots:
         if slot.name not in given:

@@ -201,11 +201,15 @@ class GemmRecipe(Recipe):
     def _staged(
         self, label: str, side: Side, storage: Storage
     ) -> tuple[str, list[Slot], list[tuple[str, str]], list[Step]]:
-        """The slot that the kernel reads, slots added, moves into them, and casts behind."""
+        """The slot that the kernel reads, slots added, moves into them, and local work behind.
+
+        Of a shared weight a tile copies its own piece; what it gathers is the rest.
+        """
         source = f"operand {side.operand}"
         precision = storage.format.precision
         gathered = side.stored is None or self._shares(side) > 1
-        slots, moves, casts, name = [], [], [], source
+        slots, moves, name = [], [], source
+        casts: list[Step] = []
         if gathered and self._already_there(side, storage):
             gathered = False
         if gathered:
@@ -213,13 +217,15 @@ class GemmRecipe(Recipe):
             staged = seen_as(Storage(self.working(side, precision), side.shape), storage.shape)
             slots.append(Slot(label, staged, self.grid.steps))
             moves.append((source, label))
+            if side.stored is not None:
+                casts.append(KernelCall("copy", ("plain",), (source,), label))
         if precision is not self.compute:
             cast = seen_as(Storage(self.working(side, self.compute), side.shape), storage.shape)
             slots.append(Slot(f"{label} cast", cast, self.grid.steps))
             kernel = f"cast_{precision.value}_{self.compute.value}"
             casts.append(KernelCall(kernel, ("plain",), (name,), f"{label} cast"))
             name = f"{label} cast"
-        return name, slots, moves, list(casts)
+        return name, slots, moves, casts
 
     def _already_there(self, side: Side, storage: Storage) -> bool:
         wanted = Storage(self.working(side, storage.format.precision), side.shape)
@@ -257,16 +263,13 @@ class GemmRecipe(Recipe):
         return tuple(target for _, target in moves if paired[target])
 
     def _call(self, operands: tuple[str, str], target: str) -> KernelCall:
-        weight = self.left if self.left.stored is not None else self.right
-        runs = 1 if weight.stored is None else min(3, self._shares(weight))
         drains = target == "result"
         return KernelCall(
             f"gemm_{self.compute.value}",
             ("initialise", "accumulate"),
             operands,
             target,
-            runs,
-            () if not drains else ("drain",),
+            ("drain",) if drains else (),
         )
 
     def _finish(self, slots: list[Slot], sums: bool) -> list[Step]:
@@ -284,7 +287,7 @@ class GemmRecipe(Recipe):
             mode = "fused" if fused else "plain"
             return [
                 Scatter("sums", "arriving", residuals),
-                KernelCall(kernel, (mode,), ("sums", "arriving", *others), "result", 1, fused),
+                KernelCall(kernel, (mode,), ("sums", "arriving", *others), "result", fused),
             ]
         steps: list[Step] = [Gather(residuals)] if residuals else []
         if sums or fused:
@@ -295,7 +298,6 @@ class GemmRecipe(Recipe):
                     ("fused" if fused else "plain",),
                     (source, *others),
                     "result",
-                    1,
                     fused,
                 )
             )
