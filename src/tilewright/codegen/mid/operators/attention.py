@@ -29,7 +29,8 @@ from tilewright.codegen.mid.distributions import rows_format, words_format
 from tilewright.codegen.mid.formats import Digit, TensorFormat
 from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.layout import Shape
-from tilewright.codegen.mid.operators.gemm import GemmRecipe, product_of, recipes
+from tilewright.codegen.mid.operators.gemm import product_of, recipes
+from tilewright.codegen.mid.operators.gemm_recipe import GemmRecipe
 from tilewright.codegen.mid.orders import Precision
 from tilewright.codegen.mid.storage import Storage
 
@@ -170,7 +171,12 @@ def _candidate(
         context.grid.transient + row_bytes,
     )
     result = context.stored(shape)
-    names = (f"gemm_{scores.compute.value}", kernel.name)
+    q, k, v = (operand.precision for operand in operands[:3])
+    names = (
+        *scores.kernels((q, k)),
+        kernel.name,
+        *context.kernels((precision, v)),
+    )
     return OperatorCandidate(
         f"{_parts(scores)}, {'whole' if whole else 'gathered'} rows, {_parts(context)}",
         tuple(_specs(operands, config)),
