@@ -34,9 +34,9 @@ AMP_ROW_F32 = Cost("row of an 8 x 16 f32 block", 8, _CYCLES, _ESTIMATED)
 """Follow from the peak rates of 64 and 16 multiply-adds per cycle and tile."""
 
 AMP_BLOCK = Cost("block of weights, beside its rows", 235, _CYCLES, _MEASURED, span=(152, 332))
-"""Loading 64 entries of weights and filling and draining the pipeline. Fitted to runs with
-weights in interleaved memory; 266 with weights in standard memory. Estimators have 152 to 203 for
-a further block of the same call; 332 was measured on a Bow chip for a vertex of a single block."""
+"""Loading 64 entries of weights, and filling and draining the pipeline. Fitted to runs with weights
+in interleaved memory; 266 in standard memory. Estimators have 152 to 203 for a further block of the
+same call; 332 was measured on a Bow chip for a vertex of a single block."""
 
 GEMM_CALL = Cost("call of a matrix kernel", 294, _CYCLES, _MEASURED)
 COPY_CALL = Cost("call of a local copy", 288, _CYCLES, _MEASURED)

@@ -70,6 +70,8 @@ class TileRun:
             self.multiply(step)
         elif step.kernel.startswith("cast"):
             self.shards[step.result] = self.shards[step.operands[0]].copy()
+        elif step.kernel == "copy":
+            pass  # the tile's own piece of what `gather` filled
         elif step.kernel.startswith("softmax"):
             self.softmax(step)
         else:

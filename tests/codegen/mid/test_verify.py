@@ -8,6 +8,7 @@ import pytest
 from tilewright.cli.examples import deep_perceptron
 from tilewright.codegen.mid import (
     ElementOrder,
+    MemoryClass,
     MidGraph,
     MidOperation,
     MidRepeat,
@@ -110,6 +111,21 @@ def test_the_matrix_engine_takes_its_own_orders() -> None:
         return replace(dispatch, slots=tuple(slots))
 
     with pytest.raises(VerifyError, match="operand of gemm_f16 is in order row"):
+        verify(_with_dispatch(changed))
+
+
+def test_results_of_the_matrix_engine_lie_in_interleaved_memory() -> None:
+    def changed(dispatch: OperatorDispatch) -> OperatorDispatch:
+        slots = []
+        for slot in dispatch.slots:
+            format = replace(slot.storage.format, memory=MemoryClass.STANDARD)
+            inside = slot.name == "sums"
+            slots.append(
+                replace(slot, storage=replace(slot.storage, format=format)) if inside else slot
+            )
+        return replace(dispatch, slots=tuple(slots))
+
+    with pytest.raises(VerifyError, match="does not lie in interleaved memory"):
         verify(_with_dispatch(changed))
 
 

@@ -25,7 +25,7 @@ CODE_BYTES = EXCHANGE_WINDOW[0] - MEMORY_BASE
 
 
 class Profiling(Enum):
-    """Which cycles a program samples."""
+    """Which cycles a program samples. Plans do not depend on it; the program's emission will."""
 
     NONE = "none"
     OVERALL = "overall"
@@ -55,6 +55,7 @@ class PipelineConfig:
     tiles: int = TILES
     model: CostModel = MEASURED
     kernels: Mapping[str, KernelSpec] = field(default_factory=lambda: CATALOGUE)
+    """Says which kernels exist; what they cost and need is `CATALOGUE`'s to say."""
     policy: KernelPolicy = KernelPolicy.PREDICT
     inputs: Mapping[str, TensorFormat] = field(default_factory=dict)
     profiling: Profiling = Profiling.NONE

@@ -46,10 +46,6 @@ class OperatorCost:
             self.conversion * count,
         )
 
-    def as_conversion(self) -> "OperatorCost":
-        """All of it booked as conversion."""
-        return OperatorCost(conversion=self.total)
-
 
 @dataclass(frozen=True, slots=True)
 class OperatorBytes:

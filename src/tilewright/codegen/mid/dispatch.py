@@ -69,16 +69,12 @@ class KernelCall:
     """One call on each tile.
 
     In a loop the first iteration uses the first mode, the others the last.
-
-    `runs`: in how many calls the inner axis is covered; above 1 where an operand lies in so many
-    pieces, the tile's own and what it gathered before and behind it.
     """
 
     kernel: str
     modes: tuple[str, ...]
     operands: tuple[str, ...]
     result: str
-    runs: int = 1
     fused: tuple[str, ...] = ()
     """Operators applied to each element before it is stored."""
 

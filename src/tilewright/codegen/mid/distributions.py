@@ -1,7 +1,6 @@
 """Formats that operators fall back on: rows spread over tiles, and formats derived from others."""
 
 from functools import lru_cache
-from math import prod
 
 from tilewright.codegen.mid.formats import AxisTiling, Digit, MemoryClass, TensorFormat, padded
 from tilewright.codegen.mid.layout import Shape
@@ -123,7 +122,3 @@ def kept_axes(of: TensorFormat, keep: int, as_one: int, precision: Precision) ->
     )
     axes = tuple(of.axes[:keep]) + (AxisTiling(),) * as_one
     return TensorFormat(precision, ElementOrder.ROW_MAJOR, axes, grid, MemoryClass.STANDARD)
-
-
-def element_count(shape: Shape) -> int:
-    return prod(shape)

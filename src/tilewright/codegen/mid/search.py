@@ -94,7 +94,6 @@ class RegionPlan:
     homes: Mapping[tuple[int, tuple[Formula, ...]], Storage]
     """Formats chosen for open sources, by root and views."""
     cycles: float
-    resident: int
     score: float
     """Cycles, and the price of the resident bytes that were claimed."""
 
@@ -105,7 +104,6 @@ class _State:
     homes: dict[tuple[int, tuple[Formula, ...]], Storage]
     score: float
     cycles: float
-    resident: int
     last: "_Link | None"
 
 
@@ -138,7 +136,7 @@ class Searcher:
         """
         groups = self._grouped(region)
         needed = _last_needs(groups, region)
-        states = [_State(dict(places), {}, 0.0, 0.0, 0, None)]
+        states = [_State(dict(places), {}, 0.0, 0.0, None)]
         for index, group in enumerate(groups):
             states = self._advanced(states, group, prices, limit)
             states = _pruned(states, needed[index])
@@ -371,7 +369,7 @@ class Searcher:
     def _with_body(self, state: _State, group: Group, body: RegionPlan) -> _State:
         repeat = group.repeat
         assert repeat is not None
-        homes, resident = self._homes_of_body(state, group, body)
+        homes = self._homes_of_body(state, group, body)
         steps = [
             self._entering(state, homes, value, target)
             for value, target in zip(group.operands, _entrances(group, body), strict=True)
@@ -385,19 +383,18 @@ class Searcher:
             homes,
             state.score + cycles + (body.score - body.cycles) * repeat.count,
             state.cycles + cycles,
-            state.resident + resident,
             _Link(Choice(group, None, tuple(steps), body=body), state.last),
         )
 
     def _homes_of_body(
         self, state: _State, group: Group, body: RegionPlan
-    ) -> tuple[dict[tuple[int, tuple[Formula, ...]], Storage], int]:
-        """Formats that the body chose, as those of the values outside; and resident bytes."""
+    ) -> dict[tuple[int, tuple[Formula, ...]], Storage]:
+        """Formats known outside, and those that the body chose for the values given to it."""
         repeat = group.repeat
         assert repeat is not None
         given, arguments = repeat.parts(group.operands), repeat.arguments
         of_sequence = {argument.id: i for i, (argument,) in enumerate(arguments.sequences)}
-        homes, resident = dict(state.homes), 0
+        homes = dict(state.homes)
         for (root, views), home in body.homes.items():
             values = given.sequences[of_sequence[root]] if root in of_sequence else ()
             for value in values:
@@ -406,8 +403,7 @@ class Searcher:
                 homes[(place.root, (*place.views, *views))] = home
             if root not in of_sequence:
                 homes[(root, views)] = home
-            resident += home.layout.shard_bytes * max(1, len(values))
-        return homes, resident
+        return homes
 
     def _entering(
         self,
@@ -461,7 +457,6 @@ class Searcher:
             exits,
             homes,
             state.cycles + leaving,
-            state.resident,
             state.score + leaving,
         )
 
@@ -507,7 +502,6 @@ def _extended(state: _State, choice: Choice, score: float, price: float) -> _Sta
         homes,
         score,
         state.cycles + cycles,
-        state.resident + claimed,
         _Link(choice, state.last),
     )
 

@@ -94,6 +94,5 @@ def _dispatch_steps(steps: tuple[Step, ...]) -> Iterator[str]:
 
 def _call(call: KernelCall) -> str:
     modes = "/".join(call.modes)
-    runs = f" in {call.runs} runs" if call.runs > 1 else ""
     fused = f" with {', '.join(call.fused)}" if call.fused else ""
-    return f"call {call.kernel}[{modes}]({', '.join(call.operands)}) → {call.result}{runs}{fused}"
+    return f"call {call.kernel}[{modes}]({', '.join(call.operands)}) → {call.result}{fused}"

@@ -12,6 +12,7 @@ from tilewright.codegen.mid.dispatch import (
     Step,
 )
 from tilewright.codegen.mid.faults import FormatError, VerifyError
+from tilewright.codegen.mid.formats import MemoryClass
 from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.midgraph import (
     VIEW,
@@ -221,7 +222,7 @@ def _call(call: KernelCall, slots: dict[str, Slot]) -> Iterator[str]:
     for mode in call.modes:
         if mode not in spec.modes:
             yield f"kernel {call.kernel} has no mode '{mode}'"
-    if call.kernel.startswith("gemm_"):
+    if spec.results_interleaved:
         yield from _matrix_roles(call, slots)
 
 
@@ -232,6 +233,8 @@ def _matrix_roles(call: KernelCall, slots: dict[str, Slot]) -> Iterator[str]:
         yield f"the left operand of {call.kernel} is in order {left.order.value}"
     if right.order not in _RIGHT:
         yield f"the right operand of {call.kernel} is in order {right.order.value}"
+    if slots[call.result].storage.format.memory is not MemoryClass.INTERLEAVED:
+        yield f"the result of {call.kernel} does not lie in interleaved memory"
     for name, format in (("left", left), ("right", right)):
         if format.precision is not compute or format.packing is not compute:
             yield f"the {name} operand of {call.kernel} is {format.precision.value}"

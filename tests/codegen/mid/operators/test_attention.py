@@ -33,5 +33,6 @@ def test_every_tile_has_what_it_needs(q: Shape, k: Shape, v: Shape, tiles: int) 
     for candidate in found:
         homes = tuple(spec.home for spec in candidate.operands)
         dispatch = candidate.recipe.dispatch(homes, candidate.result)
+        assert set(dispatch.kernels()) <= set(candidate.kernels)
         run = TileRun(dispatch, arrays, (False, True), scale=0.3)
         np.testing.assert_allclose(run.result(), expected, rtol=1e-9, atol=1e-12)

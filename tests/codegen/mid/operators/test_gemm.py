@@ -9,12 +9,8 @@ from tests.codegen.mid.executing import TileRun
 from tilewright.codegen.mid import ElementOrder, PipelineConfig, Precision, Storage
 from tilewright.codegen.mid.candidates import Operand, OperatorCandidate
 from tilewright.codegen.mid.layout import Shape
-from tilewright.codegen.mid.operators.gemm import (
-    GemmRecipe,
-    gemm_candidates,
-    product_of,
-    recipes,
-)
+from tilewright.codegen.mid.operators.gemm import gemm_candidates, product_of, recipes
+from tilewright.codegen.mid.operators.gemm_recipe import GemmRecipe
 
 F16, F32, F8 = Precision.F16, Precision.F32, Precision.F8F143
 LIMIT = 400_000
@@ -78,6 +74,7 @@ def test_every_tile_has_what_it_multiplies(
     for candidate in found:
         homes = tuple(spec.home for spec in candidate.operands)
         dispatch = candidate.recipe.dispatch(homes, candidate.result)
+        assert set(dispatch.kernels()) <= set(candidate.kernels)
         run = TileRun(dispatch, [a, b], transposed)
         np.testing.assert_allclose(run.result(), expected, rtol=1e-9, atol=1e-9)
 

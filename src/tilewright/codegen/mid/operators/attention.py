@@ -29,7 +29,8 @@ from tilewright.codegen.mid.distributions import rows_format, words_format
 from tilewright.codegen.mid.formats import Digit, TensorFormat
 from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.layout import Shape
-from tilewright.codegen.mid.operators.gemm import GemmRecipe, product_of, recipes
+from tilewright.codegen.mid.operators.gemm import product_of, recipes
+from tilewright.codegen.mid.operators.gemm_recipe import GemmRecipe
 from tilewright.codegen.mid.orders import Precision
 from tilewright.codegen.mid.storage import Storage
 
@@ -67,7 +68,7 @@ class AttentionRecipe(Recipe):
             source = "rows"
         names = tuple(f"operand {3 + index}" for index in range(len(counts)))
         fused = ("mask",) if self.masked else ()
-        steps.append(KernelCall(self.kernel, ("row",), (source, *names), source, 1, fused))
+        steps.append(KernelCall(self.kernel, ("row",), (source, *names), source, fused))
         given = {"operand 0": source, "operand 1": "operand 2", "result": "result"}
         steps += _renamed(second, given, "context ", slots)
         return OperatorDispatch(tuple(slots), tuple(steps))
@@ -104,9 +105,7 @@ def _renamed(
             extra = tuple((name(a), name(b)) for a, b in step.extra)
             return Scatter(name(step.source), name(step.arriving), extra)
         operands = tuple(map(name, step.operands))
-        return KernelCall(
-            step.kernel, step.modes, operands, name(step.result), step.runs, step.fused
-        )
+        return KernelCall(step.kernel, step.modes, operands, name(step.result), step.fused)
 
     for slot in dispatch.slots:
         if slot.name not in given:
@@ -172,7 +171,12 @@ def _candidate(
         context.grid.transient + row_bytes,
     )
     result = context.stored(shape)
-    names = (f"gemm_{scores.compute.value}", kernel.name)
+    q, k, v = (operand.precision for operand in operands[:3])
+    names = (
+        *scores.kernels((q, k)),
+        kernel.name,
+        *context.kernels((precision, v)),
+    )
     return OperatorCandidate(
         f"{_parts(scores)}, {'whole' if whole else 'gathered'} rows, {_parts(context)}",
         tuple(_specs(operands, config)),

@@ -382,7 +382,7 @@ def _priced(
         "inner_parts": d.inner_parts,
         "steps": working.steps,
         "copies": none if weight is None else weight.held,
-        "compute": _compute(problem, d, weight, working, model),
+        "compute": _compute(problem, d, working, model),
         "exchange": _exchange(problem, d, working, model, partial),
         "sync": model.phase * _phases(problem, d, working),
         "reduction": _reduction(problem, d, working, partial),
@@ -398,21 +398,12 @@ def _priced(
     return kept
 
 
-def _compute(
-    problem: GemmProblem,
-    d: _Division,
-    weight: _Weight | None,
-    working: _Working,
-    model: CostModel,
-) -> Numbers:
-    """Blocks, and calls: of an operand in pieces one each for its own, and what is around it."""
+def _compute(problem: GemmProblem, d: _Division, working: _Working, model: CostModel) -> Numbers:
+    """Blocks, and one call per batch element and step."""
     row = rates.AMP_ROW_F16 if problem.compute is Precision.F16 else rates.AMP_ROW_F32
     block = row.value * d.rows + model.amp_block
-    calls = d.elements * working.steps
-    if weight is not None:
-        calls = calls * np.minimum(weight.shares, 3)
     cycles = d.elements * d.inner_blocks * d.column_blocks * block
-    return np.asarray(cycles + calls * model.gemm_call)
+    return np.asarray(cycles + d.elements * working.steps * model.gemm_call)
 
 
 def _exchange(
@@ -456,12 +447,18 @@ def _reduction(
 def _conversion(
     problem: GemmProblem, weight: _Weight | None, working: _Working, d: _Division
 ) -> Numbers:
-    """Casting a weight where it is used."""
+    """Of a shared weight, copying the tile's own piece to what it gathers; casting weights."""
+    cycles = np.zeros(d.rows.shape)
+    if weight is None:
+        return cycles
     width = problem.compute.bytes
-    if weight is None or weight.stored == width:
-        return np.zeros(d.rows.shape)
-    cycles = weight.elements * (weight.stored + width) / rates.CAST_BYTES_PER_CYCLE
-    return np.asarray(cycles + working.steps * rates.VECTOR_CALL.value)
+    copying = weight.kept * weight.stored / rates.COPY_BYTES_PER_CYCLE
+    copying = copying + working.steps * rates.COPY_CALL.value
+    cycles = cycles + np.where(weight.shares > 1, copying, 0)
+    if weight.stored != width:
+        cycles = cycles + weight.elements * (weight.stored + width) / rates.CAST_BYTES_PER_CYCLE
+        cycles = cycles + working.steps * rates.VECTOR_CALL.value
+    return cycles
 
 
 def _made_even(grids: _Grids, tiles: int, columns_fast: bool) -> tuple[Numbers, Numbers]:
