@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from tilewright.target.row_events import WIDE_ITEMS
 from tilewright.target.timing import Cost, CostEvidence, Unit
 
 _ESTIMATED, _MEASURED = CostEvidence.ESTIMATED, CostEvidence.MEASURED
@@ -68,6 +69,8 @@ EXCHANGE_BYTES_PER_CYCLE = 4
 PAIRED_BYTES_PER_CYCLE = 8
 """Received by each of two adjacent tiles that take the same 64-bit message, and the most that a
 pair of tiles sends together."""
+LEAST_PAIRED_BYTES = 8 * WIDE_ITEMS.start
+"""Of such a message."""
 EXCHANGE_LATENCY = Cost(
     "row of a phase for a single word", 120, _CYCLES, _ESTIMATED, span=(97, 171)
 )

@@ -94,7 +94,7 @@ def carried(
     for run in range(len(moves.words)):
         low, high = moves.receiver_start[run : run + 2]
         for each in range(low, high):
-            assert moves.receiver_tile[each] != moves.source_tile[run]
+            assert high - low > 1 or moves.receiver_tile[each] != moves.source_tile[run]
             bring(
                 moves.receiver_tile[each],
                 moves.receiver[each],

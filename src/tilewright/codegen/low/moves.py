@@ -2,7 +2,7 @@
 
 Tiles are numbered within the group, and places count words of four bytes from the start of a
 shard: the grain of the exchange. Words that follow each other in both places are one run, and tiles
-that hold copies receive a run together. What a tile holds itself is not sent to it but copied.
+that hold copies receive a run together.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,6 +16,7 @@ from tilewright.codegen.mid.dispatch import Slot
 from tilewright.codegen.mid.layout import Layout
 from tilewright.codegen.mid.orders import Indices
 from tilewright.codegen.mid.storage import WORD, Storage, seen_numbers
+from tilewright.target.topology import MEMBERS
 
 _MOST_WORDS = 1 << 20
 """Words that are looked at in one go: bounds the memory that this takes."""
@@ -205,29 +206,44 @@ def _check_words(
 def _spread(
     runs: _Runs, tiles: Indices, target_replicas: Indices, source_replicas: Indices
 ) -> Moves:
-    """Runs to all tiles that hold copies, shared out among the tiles that can send them."""
-    receiver = runs.target_tile[:, None] + target_replicas[None, :]
-    distance = receiver - tiles[0] - runs.source_tile[:, None]
-    is_own = np.isin(distance, source_replicas)
-    run, place = np.nonzero(~is_own)
-    copy = place % len(source_replicas)
-    order = np.lexsort((place, copy, run))
-    run, place, copy = run[order], place[order], copy[order]
+    """Runs to all tiles that hold copies, shared out among the tiles that can send them.
+
+    A tile that sends to others may receive its own words as well, so that pairs stay complete; what
+    would go to itself alone it copies.
+    """
+    receiver = runs.target_tile[:, None] + target_replicas[None, :] - tiles[0]
+    copy = _sender(receiver, runs.source_tile, source_replicas)
+    source = runs.source_tile[:, None] + source_replicas[copy]
+    run = np.repeat(np.arange(len(receiver)), receiver.shape[1])
+    order = np.lexsort((receiver.reshape(-1), source.reshape(-1), run))
+    run, to, sender = run[order], receiver.reshape(-1)[order], source.reshape(-1)[order]
     is_new = np.ones(len(run), dtype=np.bool_)
-    is_new[1:] = (np.diff(run) != 0) | (np.diff(copy) != 0)
+    is_new[1:] = (np.diff(run) != 0) | (np.diff(sender) != 0)
     first = np.flatnonzero(is_new)
-    own_run, own_place = np.nonzero(is_own)
+    is_copy = (np.diff(np.append(first, len(run))) == 1) & (to[first] == sender[first])
+    copied, sent = first[is_copy], ~is_copy[np.cumsum(is_new) - 1]
+    kept = first[~is_copy]
     return Moves(
-        source_tile=runs.source_tile[run[first]] + source_replicas[copy[first]],
-        source=runs.source[run[first]],
-        words=runs.words[run[first]],
-        receiver_start=np.append(first, len(run)),
-        receiver_tile=receiver[run, place] - tiles[0],
-        receiver=runs.target[run],
+        source_tile=sender[kept],
+        source=runs.source[run[kept]],
+        words=runs.words[run[kept]],
+        receiver_start=np.append(np.flatnonzero(is_new[sent]), np.count_nonzero(sent)),
+        receiver_tile=to[sent],
+        receiver=runs.target[run[sent]],
         copies=Copies(
-            receiver[own_run, own_place] - tiles[0],
-            runs.source[own_run],
-            runs.target[own_run],
-            runs.words[own_run],
+            to[copied], runs.source[run[copied]], runs.target[run[copied]], runs.words[run[copied]]
         ),
     )
+
+
+def _sender(receiver: Indices, first: Indices, replicas: Indices) -> Indices:
+    """Which of the tiles that hold a run sends it to each receiver: itself, if it is one.
+
+    The others take turns, by pairs of receivers.
+    """
+    place = np.broadcast_to(np.arange(receiver.shape[1]), receiver.shape)
+    turn = place // MEMBERS % len(replicas)
+    own = np.searchsorted(replicas, receiver - first[:, None])
+    own = np.minimum(own, len(replicas) - 1)
+    holds = replicas[own] == receiver - first[:, None]
+    return np.where(holds & (len(replicas) > 1), own, turn)

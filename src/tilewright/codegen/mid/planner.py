@@ -148,36 +148,24 @@ class _Planner:
             dearest = [] if hopeful else [self._at(Prices(price), limit) for price in PRICES[-2:]]
             if dearest and not any(map(self._fits, dearest)):
                 return None, min(dearest, key=lambda each: each.memory.total)
-            tried = self._rising_prices(limit)
+            tried = [self._at(Prices(price), limit) for price in PRICES]
         except DoesNotFit as fault:
             return None, fault
         fitting = [each for each in tried if self._fits(each)]
         if not fitting:
             return None, min(tried, key=lambda each: each.memory.total)
-        best = min(fitting, key=_cycles)
-        if len(fitting) < len(tried):
-            best = self._refined(best, [each for each in tried if not self._fits(each)], limit)
+        best = self._refined(
+            min(fitting, key=_cycles), [each for each in tried if not self._fits(each)], limit
+        )
         return best, best
 
-    def _rising_prices(self, limit: int) -> list[Planned]:
-        """Plans at rising prices, until one that fits is slower than one that fitted before."""
-        tried: list[Planned] = []
-        best = float("inf")
-        for price in PRICES:
-            tried.append(self._at(Prices(price), limit))
-            if self._fits(tried[-1]):
-                cycles = _cycles(tried[-1])
-                if cycles > best:
-                    break
-                best = cycles
-        return tried
-
     def _refined(self, best: Planned, missing: list[Planned], limit: int) -> Planned:
-        """Memory is left, but not enough for the next price: spend it where that saves most."""
+        """A price between those tried, if the next lower one is too low; then what memory is left
+        is spent where that saves most."""
         low = max((each.prices.general for each in missing), default=0.0)
         low = min(low, best.prices.general)
         high = best.prices.general
-        for _ in range(PRICE_ROUNDS):
+        for _ in range(PRICE_ROUNDS if missing else 0):
             price = (max(low, CHEAPEST) * high) ** 0.5
             tried = self._at(Prices(price), limit)
             if self._fits(tried):

@@ -54,18 +54,24 @@ def test_a_grid_costs_what_the_formula_says() -> None:
     assert grid.resident == 7 * 16 * 32 * 2
 
 
-@pytest.mark.parametrize("rows_fast", [False, True])
-def test_pairs_that_take_the_same_operand_receive_it_at_twice_the_speed(rows_fast: bool) -> None:
-    problem = GemmProblem((), 64, 64, 64, F16, None, None, F16, 0.0)
+@pytest.mark.parametrize(
+    ("rows", "rows_fast", "is_paired"), [(256, False, True), (240, False, False), (64, True, True)]
+)
+def test_pairs_that_take_the_same_operand_receive_it_at_twice_the_speed(
+    rows: int, rows_fast: bool, is_paired: bool
+) -> None:
+    """If messages have 512 bytes: 16 rows of a panel of 16 halves, or a block of 16 × 16."""
+    problem = GemmProblem((), rows, 64, 64, F16, None, None, F16, 0.0)
     found = {}
     for model in (MEASURED, CONSERVATIVE):
         f = scan(problem, 16, model, LIMIT, 0).fields
         chosen = (f["row_parts"] == 4) & (f["column_parts"] == 4) & (f["inner_parts"] == 1)
         chosen &= (f["columns_fast"] != rows_fast) & (f["steps"] == 1)
         found[model.name] = float(f["exchange"][chosen][0])
-    operand = 16 * 64 * 2
-    assert found["conservative"] == 2 * operand / 4
-    assert found["measured"] == operand / 4 + operand / 8
+    left, right = rows // 4 * 64 * 2, 16 * 64 * 2
+    shared = right if rows_fast else left
+    assert found["conservative"] == (left + right) / 4
+    assert found["measured"] == (left + right) / 4 - (shared / 8 if is_paired else 0)
 
 
 def test_the_scan_finds_the_best_of_all_grids() -> None:

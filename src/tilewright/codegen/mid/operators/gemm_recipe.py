@@ -25,6 +25,7 @@ from tilewright.codegen.mid.operators.gemm_scan import GemmGrid
 from tilewright.codegen.mid.orders import OUTPUT_GROUP, ElementOrder, Precision
 from tilewright.codegen.mid.storage import Storage
 from tilewright.graph.operators import Reshape
+from tilewright.target import rates
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,8 +264,19 @@ class GemmRecipe(Recipe):
         return tuple(found)
 
     def _is_paired(self, side: Side) -> bool:
+        """Whether pairs take the same data, in messages long enough for 64-bit items.
+
+        A message of the left operand is what a tile keeps of a panel; one of the right operand is a
+        block, or several.
+        """
         fast = self._digits()[-1][1]
-        return fast % 2 == 0 and (side is self.left) == self.grid.columns_fast
+        if fast % 2 or (side is self.left) != self.grid.columns_fast:
+            return False
+        if side is not self.left:
+            return True
+        rows = -(-side.shape[side.outer] // self.grid.row_parts)
+        panel = -(-rows // fast) * self.compute.inner_group * self.compute.bytes
+        return panel >= rates.LEAST_PAIRED_BYTES
 
     def _paired(self, moves: list[tuple[str, str]]) -> tuple[str, ...]:
         """Which gathered operands do not depend on a tile pair's digit."""

@@ -416,7 +416,11 @@ def _exchange(
     """Words that the fullest tile receives: operands, residuals, terms."""
     single = rates.EXCHANGE_BYTES_PER_CYCLE
     fast = d.column_parts if d.columns_fast else d.row_parts
-    pairs = np.where((fast % 2 == 0) & model.paired, rates.PAIRED_BYTES_PER_CYCLE, single)
+    shares_pairs = (fast % 2 == 0) & model.paired
+    if d.columns_fast:  # the left operand is shared, in panels of as many rows as each tile keeps
+        kept = _ceil(d.rows, fast) * d.group * problem.compute.bytes
+        shares_pairs &= kept >= rates.LEAST_PAIRED_BYTES
+    pairs = np.where(shares_pairs, rates.PAIRED_BYTES_PER_CYCLE, single)
     if d.columns_fast:
         cycles = working.into_left / pairs + working.into_right / single
     else:
