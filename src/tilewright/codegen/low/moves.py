@@ -61,14 +61,11 @@ def gathered(source: Storage, target: Slot, window: int = 0) -> Moves:
 
     Raises `LoweringError` if a word of the target is no word of the source.
     """
-
-    def locate(owner: Indices, coordinates: tuple[Indices, ...]) -> _Found:
-        del owner
-        return source.locate(coordinates)
-
+    _check_precision(source, target.storage)
+    layout = target.storage.layout
     tiles = window * target.tiles + np.arange(target.tiles)
-    replicas = source.layout.replica_tiles
-    return _moves(target.storage, tiles, locate, source.format.precision.bytes, replicas)
+    runs = _all_runs(target.storage, _owners(layout, tiles), layout.shard_elements, source.locate)
+    return _spread(runs, tiles, layout.replica_tiles, source.layout.replica_tiles)
 
 
 def scattered(source: Storage, arriving: Storage) -> Moves:
@@ -77,34 +74,53 @@ def scattered(source: Storage, arriving: Storage) -> Moves:
     Tiles that `source` counts as holders of copies have one term each. The first axis of `arriving`
     numbers the terms that a tile has not: those of the other tiles, in ascending order.
     """
-    layout = source.layout
-    replicas = layout.replica_tiles
-
-    def locate(owner: Indices, coordinates: tuple[Indices, ...]) -> _Found:
-        first, place = layout.locate(coordinates[1:])
-        own = np.searchsorted(replicas, owner - first)
-        number = coordinates[0] + (coordinates[0] >= own)
-        return first + replicas[number], place
-
+    _check_precision(source, arriving)
+    layout = arriving.layout
     tiles = np.arange(arriving.format.tiles)
+    terms = arriving.base[0]
+
+    def locate(coordinates: tuple[Indices, ...]) -> _Found:
+        return source.layout.locate(coordinates[1:])
+
+    # All terms of a tile lie alike, one after the other.
+    first = _all_runs(arriving, tiles, layout.shard_elements // terms, locate)
+    runs = _of_all_terms(first, layout, terms, source.layout.replica_tiles)
     nowhere = np.zeros(1, np.int64)
-    return _moves(arriving, tiles, locate, source.format.precision.bytes, nowhere)
+    return _spread(runs, tiles, nowhere, nowhere)
 
 
-def _moves(
+def _of_all_terms(runs: "_Runs", layout: Layout, terms: int, holders: Indices) -> "_Runs":
+    """Runs of a first term, for each of the tiles that hold the terms but the owner itself."""
+    group = WORD // layout.format.precision.bytes
+    extents = [extent for _, extent in layout.shard(runs.target_tile)]
+    stride = np.prod(extents[1:], axis=0) // group
+    term = np.arange(terms)[None, :]
+    own = np.searchsorted(holders, runs.target_tile - runs.source_tile)[:, None]
+    count = np.ones_like(term)
+    return _Runs(
+        (runs.target_tile[:, None] * count).reshape(-1),
+        (runs.target[:, None] + stride[:, None] * term).reshape(-1),
+        (runs.source_tile[:, None] + holders[term + (term >= own)]).reshape(-1),
+        (runs.source[:, None] * count).reshape(-1),
+        (runs.words[:, None] * count).reshape(-1),
+    )
+
+
+def _check_precision(source: Storage, target: Storage) -> None:
+    if target.format.precision.bytes != source.format.precision.bytes:
+        raise LoweringError(f"the exchange does not convert: {source} to {target}")
+
+
+def _all_runs(
     target: Storage,
-    tiles: Indices,
-    locate: Callable[[Indices, tuple[Indices, ...]], _Found],
-    source_bytes: int,
-    source_replicas: Indices,
-) -> Moves:
-    layout = target.layout
-    if layout.format.precision.bytes != source_bytes:
-        raise LoweringError(f"the exchange does not convert: {source_bytes} bytes to {target}")
-    owners = _owners(layout, tiles)
-    parts = [_runs(target, chunk, locate) for chunk in _chunks(owners, _shard_words(layout))]
-    runs = _Runs(*(np.concatenate(column) for column in zip(*map(_columns, parts), strict=True)))
-    return _spread(runs, tiles, layout.replica_tiles, source_replicas)
+    owners: Indices,
+    elements: int,
+    locate: Callable[[tuple[Indices, ...]], _Found],
+) -> "_Runs":
+    """Runs of the first `elements` of shards (of those with first coordinate 0, if not all)."""
+    chunks = _chunks(owners, -(-elements * target.format.precision.bytes // WORD))
+    parts = [_runs(target, chunk, elements, locate) for chunk in chunks]
+    return _Runs(*(np.concatenate(column) for column in zip(*map(_columns, parts), strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,10 +151,6 @@ def _owners(layout: Layout, tiles: Indices) -> Indices:
     return tiles[~is_copy[tiles]]
 
 
-def _shard_words(layout: Layout) -> int:
-    return max(1, -(-layout.shard_bytes // WORD))
-
-
 def _chunks(tiles: Indices, words: int) -> Iterator[Indices]:
     step = max(1, _MOST_WORDS // words)
     for start in range(0, max(len(tiles), 1), step):
@@ -146,16 +158,21 @@ def _chunks(tiles: Indices, words: int) -> Iterator[Indices]:
 
 
 def _runs(
-    target: Storage, tiles: Indices, locate: Callable[[Indices, tuple[Indices, ...]], _Found]
+    target: Storage,
+    tiles: Indices,
+    elements: int,
+    locate: Callable[[tuple[Indices, ...]], _Found],
 ) -> _Runs:
     layout = target.layout
     group = WORD // target.format.precision.bytes
-    offset = np.arange(0, layout.shard_elements, group)
+    offset = np.arange(0, elements, group)
     coordinates, held = layout.coordinates(tiles[:, None], offset[None, :])
+    if elements < layout.shard_elements:
+        held &= coordinates[0] == 0
     tile, word = (each.astype(np.int64) for each in np.nonzero(held))
     owner = tiles[tile]
-    source_tile, place = locate(owner, _values(target, [each[held] for each in coordinates]))
-    _check_words(target, tiles, offset, held, owner, source_tile, place, locate)
+    source_tile, place = locate(_values(target, [each[held] for each in coordinates]))
+    _check_words(target, tiles, offset, held, source_tile, place, locate)
     source = place // group
     goes_on = np.zeros(len(owner), dtype=np.bool_)
     goes_on[1:] = (
@@ -182,10 +199,9 @@ def _check_words(
     tiles: Indices,
     offset: Indices,
     held: NDArray[np.bool_],
-    owner: Indices,
     source_tile: Indices,
     place: Indices,
-    locate: Callable[[Indices, tuple[Indices, ...]], _Found],
+    locate: Callable[[tuple[Indices, ...]], _Found],
 ) -> None:
     """The other elements of each word must follow the first one where it comes from, too."""
     group = WORD // target.format.precision.bytes
@@ -193,10 +209,9 @@ def _check_words(
     for step in range(1, group):
         coordinates, also = target.layout.coordinates(tiles[:, None], offset[None, :] + step)
         both = also[held]
-        others = _values(target, [each[held & also] for each in coordinates])
-        other_tile, other_place = locate(owner[both], others)
-        wrong |= np.any(other_tile != source_tile[both])
-        wrong |= np.any(other_place != place[both] + step)
+        found = locate(_values(target, [each[held & also] for each in coordinates]))
+        wrong |= np.any(found[0] != source_tile[both])
+        wrong |= np.any(found[1] != place[both] + step)
     if wrong:
         raise LoweringError(
             f"words of {target} are not words of their source, and the exchange moves whole ones"
