@@ -110,7 +110,7 @@ def carried(
     return found[:, :elements]
 
 
-@pytest.mark.parametrize("tiles", [1, 2, 7, 32])
+@pytest.mark.parametrize("tiles", [1, 2, 7, 8, 32])
 @pytest.mark.parametrize("name", GRAPHS)
 def test_gathered_shards_are_those_of_the_layout(name: str, tiles: int) -> None:
     seen = 0
@@ -125,11 +125,23 @@ def test_gathered_shards_are_those_of_the_layout(name: str, tiles: int) -> None:
 def _check_gathered(source: Storage, target: Slot, window: int) -> None:
     value = np.arange(int(np.prod(source.shape))).reshape(source.shape)
     layout = target.storage.layout
-    group = 4 // target.storage.format.precision.bytes
-    moves = gathered(source, target, window)
-    found = carried(moves, shards(source, value), layout.shard_elements, group, target.tiles)
+    held = shards(source, value)
     wanted = shards(target.storage, value)[window * target.tiles :][: target.tiles]
-    assert np.array_equal(np.where(wanted >= 0, found, -1), wanted)
+    moves = gathered(source, target, window)
+    group = 4 // target.storage.format.precision.bytes
+    if source.format.precision.bytes == target.storage.format.precision.bytes:
+        found = carried(moves, held, layout.shard_elements, group, target.tiles)
+        assert np.array_equal(np.where(wanted >= 0, found, -1), wanted)
+        return
+    # Whole words around single elements: each is told apart by its number on all tiles.
+    finer = 4 // source.format.precision.bytes
+    width = -(-held.shape[1] // finer)
+    numbers = np.arange(held.shape[0] * width).reshape(-1, width)
+    found = carried(moves, numbers, layout.shard_elements, 1, target.tiles)
+    padded = np.pad(held, ((0, 0), (0, finer)), constant_values=-1)
+    for tile, place in zip(*np.nonzero(wanted >= 0), strict=True):
+        from_tile, word = divmod(int(found[tile, place]), width)
+        assert wanted[tile, place] in padded[from_tile, word * finer :][:finer]
 
 
 @pytest.mark.parametrize("tiles", [7, 32])
@@ -181,6 +193,6 @@ def test_precisions_are_not_converted_on_the_way() -> None:
         for dispatch, step, _ in moves_of(GRAPHS["perceptron"], 7)
         if isinstance(step, Gather)
     )
-    single = Storage(half.format.with_precision(Precision.F32), half.base, half.view)
+    quarter = Storage(half.format.with_precision(Precision.F8F143), half.base, half.view)
     with pytest.raises(LoweringError, match="does not convert"):
-        gathered(half, Slot("target", single))
+        gathered(half, Slot("target", quarter))

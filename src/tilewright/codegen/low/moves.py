@@ -59,12 +59,13 @@ class Moves:
 def gathered(source: Storage, target: Slot, window: int = 0) -> Moves:
     """What fills `target` from `source`; of a slot with steps, the shards of step `window`.
 
-    Raises `LoweringError` if a word of the target is no word of the source.
+    A target of whole words for the elements of a finer source gets the word around each. Raises
+    `LoweringError` if a word of the target is no word of the source, and for other changes of size.
     """
-    _check_precision(source, target.storage)
     layout = target.storage.layout
     tiles = window * target.tiles + np.arange(target.tiles)
-    runs = _all_runs(target.storage, _owners(layout, tiles), layout.shard_elements, source.locate)
+    finder = _Finder(target.storage, source.format.precision.bytes, source.locate)
+    runs = _all_runs(finder, _owners(layout, tiles), layout.shard_elements)
     return _spread(runs, tiles, layout.replica_tiles, source.layout.replica_tiles)
 
 
@@ -74,7 +75,6 @@ def scattered(source: Storage, arriving: Storage) -> Moves:
     Tiles that `source` counts as holders of copies have one term each. The first axis of `arriving`
     numbers the terms that a tile has not: those of the other tiles, in ascending order.
     """
-    _check_precision(source, arriving)
     layout = arriving.layout
     tiles = np.arange(arriving.format.tiles)
     terms = arriving.base[0]
@@ -83,7 +83,8 @@ def scattered(source: Storage, arriving: Storage) -> Moves:
         return source.layout.locate(coordinates[1:])
 
     # All terms of a tile lie alike, one after the other.
-    first = _all_runs(arriving, tiles, layout.shard_elements // terms, locate)
+    finder = _Finder(arriving, source.format.precision.bytes, locate)
+    first = _all_runs(finder, tiles, layout.shard_elements // terms)
     runs = _of_all_terms(first, layout, terms, source.layout.replica_tiles)
     nowhere = np.zeros(1, np.int64)
     return _spread(runs, tiles, nowhere, nowhere)
@@ -106,20 +107,39 @@ def _of_all_terms(runs: "_Runs", layout: Layout, terms: int, holders: Indices) -
     )
 
 
-def _check_precision(source: Storage, target: Storage) -> None:
-    if target.format.precision.bytes != source.format.precision.bytes:
-        raise LoweringError(f"the exchange does not convert: {source} to {target}")
+class _Finder:
+    """Where the elements of a target come from."""
+
+    def __init__(
+        self,
+        target: Storage,
+        source_bytes: int,
+        locate: Callable[[tuple[Indices, ...]], _Found],
+    ) -> None:
+        self.target = target
+        self.group = WORD // target.format.precision.bytes
+        self.source_group = WORD // source_bytes
+        self._locate = locate
+        if self.group not in (self.source_group, 1):
+            raise LoweringError(
+                f"the exchange does not convert: elements of {source_bytes} bytes to {target}"
+            )
+
+    @property
+    def takes_words_around(self) -> bool:
+        """Whether the target has a word for each element of a finer source."""
+        return self.group != self.source_group
+
+    def find(self, coordinates: list[Indices], count: int) -> _Found:
+        """The first tile and place of elements, given by coordinates of the target's base."""
+        tile, place = self._locate(_values(self.target, coordinates))
+        return np.broadcast_to(tile, (count,)), np.broadcast_to(place, (count,))
 
 
-def _all_runs(
-    target: Storage,
-    owners: Indices,
-    elements: int,
-    locate: Callable[[tuple[Indices, ...]], _Found],
-) -> "_Runs":
+def _all_runs(finder: _Finder, owners: Indices, elements: int) -> "_Runs":
     """Runs of the first `elements` of shards (of those with first coordinate 0, if not all)."""
-    chunks = _chunks(owners, -(-elements * target.format.precision.bytes // WORD))
-    parts = [_runs(target, chunk, elements, locate) for chunk in chunks]
+    chunks = _chunks(owners, -(-elements // finder.group))
+    parts = [_runs(finder, chunk, elements) for chunk in chunks]
     return _Runs(*(np.concatenate(column) for column in zip(*map(_columns, parts), strict=True)))
 
 
@@ -157,23 +177,18 @@ def _chunks(tiles: Indices, words: int) -> Iterator[Indices]:
         yield tiles[start : start + step]
 
 
-def _runs(
-    target: Storage,
-    tiles: Indices,
-    elements: int,
-    locate: Callable[[tuple[Indices, ...]], _Found],
-) -> _Runs:
-    layout = target.layout
-    group = WORD // target.format.precision.bytes
-    offset = np.arange(0, elements, group)
+def _runs(finder: _Finder, tiles: Indices, elements: int) -> _Runs:
+    layout = finder.target.layout
+    offset = np.arange(0, elements, finder.group)
     coordinates, held = layout.coordinates(tiles[:, None], offset[None, :])
     if elements < layout.shard_elements:
         held &= coordinates[0] == 0
     tile, word = (each.astype(np.int64) for each in np.nonzero(held))
     owner = tiles[tile]
-    source_tile, place = locate(_values(target, [each[held] for each in coordinates]))
-    _check_words(target, tiles, offset, held, source_tile, place, locate)
-    source = place // group
+    found = finder.find([each[held] for each in coordinates], len(owner))
+    if not finder.takes_words_around:
+        _check_words(finder, tiles, offset, held, found)
+    source_tile, source = found[0], found[1] // finder.source_group
     goes_on = np.zeros(len(owner), dtype=np.bool_)
     goes_on[1:] = (
         (np.diff(owner) == 0)
@@ -195,26 +210,21 @@ def _values(target: Storage, coordinates: list[Indices]) -> tuple[Indices, ...]:
 
 
 def _check_words(
-    target: Storage,
-    tiles: Indices,
-    offset: Indices,
-    held: NDArray[np.bool_],
-    source_tile: Indices,
-    place: Indices,
-    locate: Callable[[tuple[Indices, ...]], _Found],
+    finder: _Finder, tiles: Indices, offset: Indices, held: NDArray[np.bool_], first: _Found
 ) -> None:
     """The other elements of each word must follow the first one where it comes from, too."""
-    group = WORD // target.format.precision.bytes
-    wrong = np.any(place % group)
-    for step in range(1, group):
-        coordinates, also = target.layout.coordinates(tiles[:, None], offset[None, :] + step)
+    layout = finder.target.layout
+    wrong = np.any(first[1] % finder.group)
+    for step in range(1, finder.group):
+        coordinates, also = layout.coordinates(tiles[:, None], offset[None, :] + step)
         both = also[held]
-        found = locate(_values(target, [each[held & also] for each in coordinates]))
-        wrong |= np.any(found[0] != source_tile[both])
-        wrong |= np.any(found[1] != place[both] + step)
+        others = [each[held & also] for each in coordinates]
+        tile, place = finder.find(others, int(np.count_nonzero(both)))
+        wrong |= np.any(tile != first[0][both]) or np.any(place != first[1][both] + step)
     if wrong:
         raise LoweringError(
-            f"words of {target} are not words of their source, and the exchange moves whole ones"
+            f"words of {finder.target} are not words of their source, and the exchange moves "
+            "whole ones"
         )
 
 

@@ -1,0 +1,316 @@
+"""From a planned graph to what tiles do: `lower`."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from tilewright.codegen.low.faults import LoweringError
+from tilewright.codegen.low.moves import Moves, gathered, scattered
+from tilewright.codegen.low.schedule import (
+    Block,
+    Buffer,
+    BufferKind,
+    CopyStep,
+    ExchangeStep,
+    KernelStep,
+    LowStep,
+    RepeatStep,
+    Sequence,
+    TileSchedule,
+)
+from tilewright.codegen.mid import (
+    Gather,
+    KernelCall,
+    Loop,
+    MidGraph,
+    MidOperation,
+    MidRepeat,
+    MidStep,
+    MidValue,
+    OperatorDispatch,
+    Scatter,
+    Slot,
+    Step,
+    WorkProvenance,
+    walk_steps,
+)
+
+_ATOM = 8
+"""Bytes: buffers are whole atoms of memory."""
+
+
+def lower(graph: MidGraph) -> TileSchedule:
+    """The schedule of a planned graph. Groups of tiles start at tile 0.
+
+    Raises `LoweringError` for words that the exchange cannot move, and for a value that would have
+    to be a block of two sequences.
+    """
+    return _Lowering(graph).schedule()
+
+
+class _Lowering:
+    def __init__(self, graph: MidGraph) -> None:
+        self._graph = graph
+        self._buffers: list[Buffer] = []
+        self._sequences: list[Sequence] = []
+        self._of_value: dict[int, int] = {}
+        self._apart: dict[tuple[int, int], None] = {}
+        self._roots = _roots(graph)
+        self._reads = _reads(graph, self._roots)
+        self._own: set[int] = set()
+        """Buffers that hold what the region being lowered has made, or carries."""
+
+    def schedule(self) -> TileSchedule:
+        sources = [
+            (source.name, self._define(source.value, BufferKind.SOURCE).id)
+            for source in self._graph.sources
+        ]
+        steps = self._lower(self._graph.steps)
+        outputs = [(name, self._of_value[value.id]) for name, value in self._graph.outputs]
+        return TileSchedule(
+            self._graph.name,
+            self._graph.tiles,
+            tuple(self._buffers),
+            tuple(self._sequences),
+            tuple(steps),
+            tuple(sources),
+            tuple(outputs),
+            tuple(self._apart),
+        )
+
+    # buffers
+
+    def _define(self, value: MidValue, kind: BufferKind) -> Buffer:
+        slot = Slot(value.name or str(value), value.storage)
+        buffer = self._new(slot, kind, value.origin)
+        self._of_value[value.id] = buffer.id
+        self._own.add(buffer.id)
+        return buffer
+
+    def _new(self, slot: Slot, kind: BufferKind, value: int) -> Buffer:
+        size = -(-slot.tile_bytes // _ATOM) * _ATOM
+        memory = slot.storage.format.memory
+        buffer = Buffer(len(self._buffers), slot.name, kind, size, slot.tiles, memory, value)
+        self._buffers.append(buffer)
+        return buffer
+
+    def _buffer(self, value: MidValue) -> Buffer:
+        return self._buffers[self._of_value[value.id]]
+
+    # steps
+
+    def _lower(self, steps: tuple[MidStep, ...]) -> list[LowStep]:
+        found: list[LowStep] = []
+        for step in steps:
+            if isinstance(step, MidRepeat):
+                found += self._repeat(step)
+            elif step.plan is None:
+                self._of_value[step.result.id] = self._of_value[step.operands[0].id]
+            else:
+                found += self._operation(step)
+            for value in _operands(step):
+                self._reads[self._roots.get(value.id, value.id)] -= 1
+        return found
+
+    def _operation(self, operation: MidOperation) -> Iterator[LowStep]:
+        plan = operation.plan
+        assert plan is not None
+        dispatch = plan.dispatch
+        result = self._define(operation.result, BufferKind.VALUE)
+        result.may_take = tuple(
+            self._of_value[operation.operands[index].id] for index in plan.aliases
+        )
+        named = {f"operand {i}": self._buffer(v) for i, v in enumerate(operation.operands)}
+        named["result"] = result
+        for slot in dispatch.work_slots():
+            named[slot.name] = self._new(slot, BufferKind.WORK, operation.result.origin)
+        for index, (alignment, tail) in enumerate(
+            zip(plan.alignments, plan.access_tails, strict=True)
+        ):
+            _ask(named[f"operand {index}"], alignment, tail)
+        for first, second in plan.apart:
+            self._keep_apart(named[first], named[second])
+        work = _Work(self, dispatch, named, operation.provenance)
+        yield from work.steps(dispatch.steps, 0)
+
+    def _keep_apart(self, first: Buffer, second: Buffer) -> None:
+        self._apart[(min(first.id, second.id), max(first.id, second.id))] = None
+
+    # repeats
+
+    def _repeat(self, repeat: MidRepeat) -> Iterator[LowStep]:
+        for carried in repeat.carried:
+            yield from self._enter(carried.initial, carried.argument, repeat.provenance)
+        for outer, argument in repeat.invariants:
+            self._of_value[argument.id] = self._of_value[outer.id]
+        sequences = [
+            self._sequence(iterated.values, iterated.argument) for iterated in repeat.sequences
+        ]
+        outside, self._own = self._own, {self._buffer(each.argument).id for each in repeat.carried}
+        body = self._lower(repeat.body)
+        body += self._hand_on(repeat)
+        self._own = outside
+        for carried in repeat.carried:
+            self._of_value[carried.result.id] = self._of_value[carried.argument.id]
+        yield RepeatStep(repeat.count, tuple(body), tuple(sequences), repeat.provenance)
+
+    def _enter(
+        self, initial: MidValue, argument: MidValue, why: WorkProvenance
+    ) -> Iterator[LowStep]:
+        """A carried value lies where it lay before, unless that is needed afterwards."""
+        buffer = self._buffer(initial)
+        is_last = self._reads[self._roots.get(initial.id, initial.id)] == 1
+        if is_last and buffer.id in self._own and buffer.kind is not BufferKind.SOURCE:
+            self._of_value[argument.id] = buffer.id
+            return
+        own = self._define(argument, BufferKind.VALUE)
+        yield CopyStep(buffer.id, own.id, None, why)
+
+    def _hand_on(self, repeat: MidRepeat) -> Iterator[LowStep]:
+        """What the body yields goes to where the next iteration looks for it.
+
+        What is yielded in the place of another argument is set aside first.
+        """
+        why = repeat.provenance
+        arguments = [self._buffer(each.argument).id for each in repeat.carried]
+        pending = []
+        for carried, argument in zip(repeat.carried, arguments, strict=True):
+            yielded = self._buffer(carried.yielded).id
+            if yielded == argument:
+                continue
+            if yielded in arguments:
+                slot = Slot(f"{carried.yielded.name} aside", carried.yielded.storage)
+                aside = self._new(slot, BufferKind.WORK, carried.yielded.origin)
+                yield CopyStep(yielded, aside.id, None, why)
+                yielded = aside.id
+            pending.append(CopyStep(yielded, argument, None, why))
+        yield from pending
+
+    def _sequence(self, values: tuple[MidValue, ...], argument: MidValue) -> int:
+        number = len(self._sequences)
+        blocks = [self._buffer(value) for value in values]
+        for place, block in enumerate(blocks):
+            if block.block is not None:
+                raise LoweringError(
+                    f"{block.name} would have to be a block of two sequences; give one of the "
+                    "repeats a copy of it"
+                )
+            block.block = Block(number, place)
+        current = self._define(argument, blocks[0].kind)
+        current.block = Block(number, None)
+        identities = (*(block.id for block in blocks), current.id)
+        self._sequences.append(Sequence(number, len(values), identities))
+        return number
+
+
+class _Work:
+    """The steps of one operation."""
+
+    def __init__(
+        self,
+        lowering: _Lowering,
+        dispatch: OperatorDispatch,
+        named: dict[str, Buffer],
+        provenance: WorkProvenance,
+    ) -> None:
+        self._lowering = lowering
+        self._dispatch = dispatch
+        self._named = named
+        self._provenance = provenance
+
+    def steps(self, steps: tuple[Step, ...], window: int) -> Iterator[LowStep]:
+        for step in steps:
+            match step:
+                case Loop():
+                    # Each time, other tiles hold what is gathered: rows differ.
+                    for each in range(step.count):
+                        yield from self.steps(step.body, each)
+                case Gather():
+                    moves = [self._gathered(*move, window) for move in step.moves]
+                    yield from self._exchange(moves)
+                case Scatter():
+                    moves = [self._scattered(step.source, step.arriving)]
+                    moves += [self._gathered(*move, window) for move in step.extra]
+                    yield from self._exchange(moves)
+                case KernelCall():
+                    yield self._call(step, window)
+
+    def _gathered(self, source: str, target: str, window: int) -> tuple[Buffer, Buffer, Moves]:
+        slots = self._dispatch.slot(source), self._dispatch.slot(target)
+        moves = gathered(slots[0].storage, slots[1], window)
+        return self._named[source], self._named[target], moves
+
+    def _scattered(self, source: str, target: str) -> tuple[Buffer, Buffer, Moves]:
+        slots = self._dispatch.slot(source), self._dispatch.slot(target)
+        return (
+            self._named[source],
+            self._named[target],
+            scattered(slots[0].storage, slots[1].storage),
+        )
+
+    def _exchange(self, moves: list[tuple[Buffer, Buffer, Moves]]) -> Iterator[LowStep]:
+        for source, target, each in moves:
+            if len(each.copies.tile):
+                yield CopyStep(source.id, target.id, each.copies, self._provenance)
+        sent = [each for each in moves if len(each[2].words)]
+        if not sent:
+            return
+        for source, _, _ in sent:
+            for _, target, _ in sent:
+                self._lowering._keep_apart(source, target)
+        identified = tuple((source.id, target.id, each) for source, target, each in sent)
+        yield ExchangeStep(identified, self._provenance)
+
+    def _call(self, call: KernelCall, window: int) -> KernelStep:
+        mode = call.modes[0] if window == 0 else call.modes[-1]
+        result = self._named[call.result]
+        return KernelStep(
+            call.kernel,
+            mode,
+            tuple(self._named[name].id for name in call.operands),
+            result.id,
+            result.tiles,
+            call.fused,
+            self._provenance,
+        )
+
+
+def _ask(buffer: Buffer, alignment: int, tail: int) -> None:
+    buffer.alignment = max(buffer.alignment, alignment)
+    buffer.tail = max(buffer.tail, tail)
+
+
+def _operands(step: MidStep) -> Iterator[MidValue]:
+    if isinstance(step, MidOperation):
+        yield from step.operands
+        return
+    for carried in step.carried:
+        yield carried.initial
+    for outer, _ in step.invariants:
+        yield outer
+    for iterated in step.sequences:
+        yield from iterated.values
+
+
+def _roots(graph: MidGraph) -> dict[int, int]:
+    """For values that are others seen in another way, or from inside a repeat, those others."""
+    roots: dict[int, int] = {}
+    for step, _ in walk_steps(graph.steps):
+        if isinstance(step, MidRepeat):
+            same = [(outer, argument) for outer, argument in step.invariants]
+        elif step.plan is None:
+            same = [(step.operands[0], step.result)]
+        else:
+            continue
+        for value, seen in same:
+            roots[seen.id] = roots.get(value.id, value.id)
+    return roots
+
+
+def _reads(graph: MidGraph, roots: dict[int, int]) -> Counter[int]:
+    """How often each value is read, under whichever name."""
+    values = [value for _, value in graph.outputs]
+    for step, _ in walk_steps(graph.steps):
+        values += _operands(step)
+        if isinstance(step, MidRepeat):
+            values += [carried.yielded for carried in step.carried]
+    return Counter(roots.get(value.id, value.id) for value in values)
