@@ -1,6 +1,7 @@
 """From plans to what tiles do: shards, moves between them, kernel calls, repeats.
 
 - `lower`, `TileSchedule`: the steps of a planned graph, with the buffers that they work on
+- `lifetimes`: when each buffer holds something that is still needed
 - `Moves`, `gathered`, `scattered`: which words of which tiles fill the shards of a stored tensor
 - `exchange_phase`, `Placed`: moves of several tensors, at addresses, as one phase of the exchange
 
@@ -8,6 +9,7 @@ See docs/lowering.md.
 """
 
 from tilewright.codegen.low.faults import LoweringError
+from tilewright.codegen.low.lifetimes import Lifetimes, lifetimes
 from tilewright.codegen.low.lower import lower
 from tilewright.codegen.low.moves import Copies, Moves, gathered, scattered
 from tilewright.codegen.low.phases import Placed, exchange_phase
@@ -34,6 +36,7 @@ __all__ = [
     "CopyStep",
     "ExchangeStep",
     "KernelStep",
+    "Lifetimes",
     "LowStep",
     "LoweringError",
     "Moves",
@@ -44,6 +47,7 @@ __all__ = [
     "Uses",
     "exchange_phase",
     "gathered",
+    "lifetimes",
     "lower",
     "scattered",
     "uses",

@@ -1,0 +1,105 @@
+"""When the buffers of a schedule hold something that is still needed.
+
+Steps are numbered in the order of the text, bodies of repeats once. What a body finds from outside,
+hands to its next iteration or leaves behind, is live throughout the repeat.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.codegen.low.schedule import BufferKind, LowStep, RepeatStep, TileSchedule, uses
+from tilewright.codegen.mid.orders import Indices
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lifetimes:
+    """Per buffer, the first and the last step in which it is live; `steps` counts all steps.
+
+    Sources are live from step 0 on, outputs up to the last. A buffer that no step touches has
+    `last` before `first`.
+    """
+
+    first: Indices
+    last: Indices
+    steps: int
+
+
+@dataclass(slots=True)
+class _Range:
+    first: int
+    last: int
+
+
+def lifetimes(schedule: TileSchedule) -> Lifetimes:
+    """The lifetimes of all buffers; blocks of a sequence have that of the whole sequence."""
+    found: dict[int, _Range] = {}
+    blocks = {sequence.blocks[-1]: sequence.blocks[:-1] for sequence in schedule.sequences}
+    steps = _number(schedule.steps, 0, found, blocks)
+    last_step = max(steps - 1, 0)
+    for buffer in schedule.buffers:
+        if buffer.kind is BufferKind.SOURCE and buffer.id in found:
+            found[buffer.id].first = 0
+    for _, output in schedule.outputs:
+        found.setdefault(output, _Range(0, last_step)).last = last_step
+    for sequence in schedule.sequences:
+        ranges = [found[block] for block in sequence.blocks[:-1] if block in found]
+        for each in ranges:
+            each.first = min(other.first for other in ranges)
+            each.last = max(other.last for other in ranges)
+    none = _Range(0, -1)
+    ordered = [found.get(buffer.id, none) for buffer in schedule.buffers]
+    return Lifetimes(
+        np.array([each.first for each in ordered], dtype=np.int64),
+        np.array([each.last for each in ordered], dtype=np.int64),
+        steps,
+    )
+
+
+def _number(
+    steps: tuple[LowStep, ...],
+    start: int,
+    found: dict[int, _Range],
+    blocks: dict[int, tuple[int, ...]],
+) -> int:
+    """Take in what `steps` touch, the first of them being number `start`; returns the next."""
+    number = start
+    for step in steps:
+        if isinstance(step, RepeatStep):
+            number = _repeat(step, number, found, blocks)
+            continue
+        used = uses(step)
+        for buffer in (*used.reads, *used.writes):
+            for each in blocks.get(buffer, (buffer,)):
+                range_ = found.setdefault(each, _Range(number, number))
+                range_.last = number
+        number += 1
+    return number
+
+
+def _repeat(
+    repeat: RepeatStep, start: int, found: dict[int, _Range], blocks: dict[int, tuple[int, ...]]
+) -> int:
+    before = set(found)
+    inside: dict[int, _Range] = {}
+    end = _number(repeat.body, start, inside, blocks)
+    handed_on: set[int] = set()
+    _read_before_written(repeat.body, set(), handed_on)
+    for current in handed_on & set(blocks):
+        handed_on.update(blocks[current])
+    for buffer, range_ in inside.items():
+        if buffer in before or buffer in handed_on:
+            range_ = _Range(start, end - 1)
+        found.setdefault(buffer, range_).last = range_.last
+    return end
+
+
+def _read_before_written(steps: tuple[LowStep, ...], written: set[int], found: set[int]) -> None:
+    """Add buffers that `steps` read before they write them: the iteration before has."""
+    for step in steps:
+        if isinstance(step, RepeatStep):
+            _read_before_written(step.body, written, found)
+            continue
+        used = uses(step)
+        found.update(set(used.reads) - written)
+        written.update(used.writes)
