@@ -1,0 +1,185 @@
+"""A checkpoint: an encoder's sizes, its tensors, its tokeniser, and what comes after it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright.frontend.config import EncoderConfig, read_config
+from tilewright.frontend.faults import CheckpointError, TextError
+from tilewright.frontend.inventory import (
+    POSITIONS,
+    TYPES,
+    WORDS,
+    expected_tensors,
+    is_ignored,
+    plain_name,
+)
+from tilewright.frontend.json_files import read_settings
+from tilewright.frontend.modules import SentenceModel, check_pooled_width, read_modules
+from tilewright.frontend.tensor_file import TensorFile, open_tensors, supported_dtypes
+from tilewright.frontend.tokenising import TextTokeniser, TokenBatch, open_tokeniser
+
+LARGEST_HALF = float(np.finfo(np.float16).max)
+SUFFIX = ".safetensors"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checkpoint:
+    """An encoder of the BERT family, checked and in memory.
+
+    `tensors` are float32 by their plain names (`encoder.layer.0.output.dense.weight`, without the
+    prefix of a model with a head); `ignored` names the file's tensors that hidden states do not
+    depend on.
+    """
+
+    name: str
+    path: Path
+    config: EncoderConfig
+    sentence: SentenceModel
+    tokeniser: TextTokeniser
+    tensors: Mapping[str, NDArray[np.float32]]
+    ignored: tuple[str, ...]
+
+    @property
+    def most_tokens(self) -> int:
+        """The longest text, in tokens: the least of the limits that the files state."""
+        stated = (self.sentence.most_tokens, self.tokeniser.most_tokens)
+        return min(self.config.most_tokens, *(limit for limit in stated if limit is not None))
+
+    def tokenise(self, texts: Sequence[str], tokens: int | None = None) -> TokenBatch:
+        """`texts` as numbers, cut and filled up to `tokens`, by default to the longest of them.
+
+        Raises `TextError`; so it does for more tokens than the encoder has positions.
+        """
+        if tokens is not None:
+            check_tokens(self, tokens)
+        most = self.most_tokens if tokens is None else min(tokens, self.most_tokens)
+        return self.tokeniser.tokenise(texts, most, tokens)
+
+
+def check_tokens(checkpoint: Checkpoint, tokens: int) -> None:
+    """Raises `TextError` for lengths that the encoder does not take."""
+    most = checkpoint.config.most_tokens
+    if not 1 <= tokens <= most:
+        raise TextError(f"{checkpoint.name} takes texts of 1 to {most} tokens, not {tokens}")
+
+
+def load_checkpoint(path: Path | str) -> Checkpoint:
+    """The checkpoint in a folder, or in a safetensors file with the other files beside it.
+
+    Everything is read and checked; raises `CheckpointError`, which lists all that is wrong.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise CheckpointError(path, ["there is no such file or folder"])
+    folder = path if path.is_dir() else path.parent
+    faults: list[str] = []
+    sentence, pooling = read_modules(folder, faults)
+    settings = read_settings(sentence.transformer / "config.json", "config.json", faults)
+    config = read_config(settings) if settings is not None else None
+    if config is not None and pooling is not None:
+        check_pooled_width(pooling, config.width)
+    tokeniser = open_tokeniser(
+        sentence.transformer,
+        config.family if config else "bert",
+        config.padding_token if config else 0,
+        sentence.lower_case,
+        faults,
+    )
+    if config is not None and tokeniser is not None and tokeniser.words > config.words:
+        faults.append(
+            f"the tokeniser knows tokens up to {tokeniser.words - 1}; vocab_size is {config.words}"
+        )
+    file = _open_file(path, sentence.transformer, faults)
+    if config is None and file is not None:
+        faults.append("the tensors were not compared: the encoder's sizes are not known")
+    tensors, ignored = _read_tensors(file, config, faults) if file and config else ({}, ())
+    if faults or config is None or tokeniser is None:
+        raise CheckpointError(path, faults)
+    return Checkpoint(
+        _name(path), path, config, sentence, tokeniser, MappingProxyType(tensors), ignored
+    )
+
+
+def _name(path: Path) -> str:
+    """The innermost name on the path that says more than "model"."""
+    resolved = path.resolve()
+    inside = resolved if resolved.is_dir() else resolved.with_suffix("")
+    names = [each for each in reversed(inside.parts[1:]) if each != "model"]
+    return names[0] if names else "model"
+
+
+def _open_file(path: Path, folder: Path, faults: list[str]) -> TensorFile | None:
+    if path.is_file():
+        return open_tensors(path, faults)
+    found = sorted(each for each in folder.glob(f"*{SUFFIX}") if each.is_file())
+    usual = [each for each in found if each.stem == "model"]
+    if len(found) == 1 or usual:
+        return open_tensors((usual or found)[0], faults)
+    if found:
+        names = ", ".join(each.name for each in found)
+        faults.append(f"there are several safetensors files ({names}); name one of them")
+    else:
+        faults.append(f"there is no safetensors file in {folder}; other formats are not read")
+    return None
+
+
+def _read_tensors(
+    file: TensorFile, config: EncoderConfig, faults: list[str]
+) -> tuple[dict[str, NDArray[np.float32]], tuple[str, ...]]:
+    """The encoder's tensors by plain name, and the names of those that it does not need."""
+    before = len(faults)
+    ignored = tuple(name for name in file.tensors if is_ignored(plain_name(name)))
+    stored = _by_plain_name(file, set(ignored), faults)
+    expected = expected_tensors(config)
+    for plain, shape in expected.items():
+        if plain not in stored:
+            faults.append(f"tensor {plain} is missing; it should be {list(shape)}")
+            continue
+        tensor = file.tensors[stored[plain]]
+        if tensor.shape != shape:
+            faults.append(f"tensor {stored[plain]} is {list(tensor.shape)}, expected {list(shape)}")
+        if not tensor.is_float:
+            faults.append(
+                f"tensor {stored[plain]} is stored as {tensor.dtype}; supported are "
+                f"{supported_dtypes()}"
+            )
+    faults += [
+        f"tensor {name} belongs to no part of a {config.family} encoder"
+        for plain, name in stored.items()
+        if plain not in expected
+    ]
+    if len(faults) > before:
+        return {}, ignored
+    tensors = {plain: file.read(stored[plain]) for plain in expected}
+    _check_numbers(tensors, faults)
+    return tensors, ignored
+
+
+def _by_plain_name(file: TensorFile, ignored: set[str], faults: list[str]) -> dict[str, str]:
+    """The file's names of tensors by plain name."""
+    stored: dict[str, str] = {}
+    for name in file.tensors:
+        if name in ignored:
+            continue
+        first = stored.setdefault(plain_name(name), name)
+        if first != name:
+            faults.append(f"tensors {first} and {name} are the same part of the encoder")
+    return stored
+
+
+def _check_numbers(tensors: Mapping[str, NDArray[np.float32]], faults: list[str]) -> None:
+    """All are finite, and nothing that the chip is to hold lies beyond the range of F16."""
+    largest = {name: float(np.abs(numbers).max()) for name, numbers in tensors.items()}
+    for name, most in largest.items():
+        if not np.isfinite(most):
+            faults.append(f"tensor {name} holds NaN or infinity")
+        elif most > LARGEST_HALF:
+            faults.append(f"tensor {name} holds {most:g}; halves end at {LARGEST_HALF:g}")
+    rows = [largest[name] for name in (WORDS, POSITIONS, TYPES)]
+    if sum(rows) > LARGEST_HALF >= max(rows):
+        faults.append(f"sums of embeddings may reach {sum(rows):g}; halves end at {LARGEST_HALF:g}")

@@ -1,0 +1,200 @@
+"""Texts to numbered tokens, by the checkpoint's own tokeniser."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+from tilewright.frontend.faults import TextError
+from tilewright.frontend.json_files import Settings, read_settings, read_small
+
+TOKENISER = "tokenizer.json"
+VOCABULARY = "vocab.txt"
+TOKENISER_SETTINGS = "tokenizer_config.json"
+
+MOST_TOKENISER_BYTES = 64 << 20
+"""Those with 250,000 words in many languages have some 17 MB."""
+
+_MARKS = MappingProxyType(
+    {
+        "unk_token": "[UNK]",
+        "sep_token": "[SEP]",
+        "cls_token": "[CLS]",
+        "pad_token": "[PAD]",
+        "mask_token": "[MASK]",
+    }
+)
+"""Words of BERT's that stand for no text, by what settings call them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenBatch:
+    """Texts as numbers: `ids` and `types` are int32, texts × tokens, filled up on the right.
+
+    `counts` says how many tokens of each text are its own; `truncated`, which texts lost some at
+    the end to fit.
+    """
+
+    ids: NDArray[np.int32]
+    types: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    truncated: NDArray[np.bool_]
+
+    @property
+    def texts(self) -> int:
+        return self.ids.shape[0]
+
+    @property
+    def tokens(self) -> int:
+        return self.ids.shape[1]
+
+
+class TextTokeniser:
+    """The tokeniser of a checkpoint. `most_tokens` is the limit that its own settings state."""
+
+    def __init__(
+        self, tokenizer: Tokenizer, padding_token: int, lower_case: bool, most_tokens: int | None
+    ) -> None:
+        self._tokenizer = tokenizer
+        self._padding_token = padding_token
+        self._lower_case = lower_case
+        self.most_tokens = most_tokens
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+
+    @property
+    def words(self) -> int:
+        """One more than the greatest number of a token."""
+        numbers: dict[str, int] = self._tokenizer.get_vocab(with_added_tokens=True)
+        return max(numbers.values(), default=-1) + 1
+
+    @property
+    def special_tokens(self) -> int:
+        """How many tokens it adds to each text, such as [CLS] and [SEP]."""
+        return int(self._tokenizer.num_special_tokens_to_add(False))
+
+    def tokenise(self, texts: Sequence[str], most: int, length: int | None = None) -> TokenBatch:
+        """`texts` cut to `most` tokens each and filled up to `length`, by default the longest.
+
+        White space at both ends of a text does not count. Raises `TextError` for what is no text,
+        for texts without tokens, and if `most` leaves no room for a token of the text.
+        """
+        if not texts:
+            raise TextError("there are no texts to tokenise")
+        if most <= self.special_tokens:
+            raise TextError(
+                f"{most} tokens leave no room for text: the tokeniser itself adds "
+                f"{self.special_tokens}; ask for {self.special_tokens + 1} or more"
+            )
+        self._tokenizer.enable_truncation(most)
+        encodings = self._tokenizer.encode_batch([self._plain(text) for text in texts])
+        counts = np.array([len(each) for each in encodings], np.int32)
+        empty = np.flatnonzero(counts == 0)
+        if empty.size:
+            raise TextError(f"text {empty[0]} has no tokens: {texts[empty[0]]!r}")
+        ids = np.full((len(texts), length or counts.max()), self._padding_token, np.int32)
+        types = np.zeros_like(ids)
+        for row, each in enumerate(encodings):
+            ids[row, : len(each)] = each.ids
+            types[row, : len(each)] = each.type_ids
+        truncated = np.array([bool(each.overflowing) for each in encodings])
+        return TokenBatch(ids, types, counts, truncated)
+
+    def _plain(self, text: str) -> str:
+        if not isinstance(text, str):
+            raise TextError(f"expected a text, found {text!r}")
+        try:
+            text.encode()
+        except UnicodeEncodeError as fault:
+            raise TextError(f"a text holds a code that is no character: {fault}") from None
+        text = text.strip()
+        return text.lower() if self._lower_case else text
+
+
+def open_tokeniser(
+    folder: Path, family: str, padding_token: int, lower_case: bool, faults: list[str]
+) -> TextTokeniser | None:
+    """The tokeniser in `folder`; `None`, and a line in `faults`, if it cannot be used."""
+    settings = None
+    if (folder / TOKENISER_SETTINGS).exists():
+        settings = read_settings(folder / TOKENISER_SETTINGS, TOKENISER_SETTINGS, faults)
+    settings = settings or Settings(TOKENISER_SETTINGS, {}, faults)
+    if (folder / TOKENISER).exists():
+        tokenizer = _from_description(folder / TOKENISER, faults)
+    elif family == "bert" and (folder / VOCABULARY).exists():
+        tokenizer = _from_vocabulary(folder / VOCABULARY, settings)
+    else:
+        faults.append(f"{TOKENISER}: there is no such file")
+        return None
+    if tokenizer is None:
+        return None
+    return TextTokeniser(tokenizer, padding_token, lower_case, _stated_limit(settings))
+
+
+def _stated_limit(settings: Settings) -> int | None:
+    """Tokenisers without a limit state a number of thirty digits."""
+    limit = settings.values.get("model_max_length")
+    return limit if isinstance(limit, int) and 0 < limit < 1 << 24 else None
+
+
+def _from_description(path: Path, faults: list[str]) -> Tokenizer | None:
+    content = read_small(path, path.name, MOST_TOKENISER_BYTES, faults)
+    if content is None:
+        return None
+    try:
+        tokenizer = Tokenizer.from_buffer(content)
+        tokenizer.encode("text")
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as fault:  # the library's panics are no `Exception`
+        faults.append(f"{path.name}: {fault}")
+        return None
+    return tokenizer
+
+
+def _from_vocabulary(path: Path, settings: Settings) -> Tokenizer | None:
+    """BERT's tokeniser, of a list of words, one to a line."""
+    content = read_small(path, path.name, MOST_TOKENISER_BYTES, settings.faults)
+    if content is None:
+        return None
+    try:
+        lines = content.decode().splitlines()
+    except UnicodeDecodeError as fault:
+        settings.faults.append(f"{path.name}: {fault}")
+        return None
+    numbers = {word: number for number, word in enumerate(lines)}
+    marks = {key: settings.text(key, mark) for key, mark in _MARKS.items()}
+    missing = [mark for mark in marks.values() if mark not in numbers]
+    if missing:
+        settings.faults.append(f"{path.name}: lacks {', '.join(map(json.dumps, missing))}")
+        return None
+    return _bert_tokenizer(numbers, marks, settings)
+
+
+def _bert_tokenizer(
+    numbers: dict[str, int], marks: dict[str, str], settings: Settings
+) -> Tokenizer:
+    tokenizer = Tokenizer(models.WordPiece(numbers, unk_token=marks["unk_token"]))
+    tokenizer.normalizer = normalizers.BertNormalizer(
+        lowercase=settings.flag("do_lower_case", True),
+        strip_accents=_optional_flag(settings, "strip_accents"),
+        handle_chinese_chars=settings.flag("tokenize_chinese_chars", True),
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    separator, first = marks["sep_token"], marks["cls_token"]
+    tokenizer.post_processor = processors.BertProcessing(
+        (separator, numbers[separator]), (first, numbers[first])
+    )
+    tokenizer.add_special_tokens(list(marks.values()))
+    return tokenizer
+
+
+def _optional_flag(settings: Settings, key: str) -> bool | None:
+    if settings.values.get(key) is None:
+        return None
+    return settings.flag(key, False)
