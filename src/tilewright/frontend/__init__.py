@@ -3,8 +3,8 @@
     checkpoint = load_checkpoint("all-MiniLM-L6-v2")
     texts = checkpoint.tokenise(["A sentence.", "And another, which is longer."])
     graph, parameters = encoder_graph(checkpoint, batch=2, tokens=texts.tokens)
-    hidden = evaluate(graph, encoder_inputs(checkpoint, texts), parameters)["hidden"]
-    vectors = pool(checkpoint, hidden, texts.counts)
+    outputs = evaluate(graph, encoder_inputs(checkpoint, texts, 2, texts.tokens), parameters)
+    vectors = sentence_vectors(checkpoint, outputs, texts.counts)
 
 See docs/frontend.md.
 """
@@ -13,7 +13,7 @@ from tilewright.frontend.checkpoint import Checkpoint, load_checkpoint
 from tilewright.frontend.config import Activation, EncoderConfig
 from tilewright.frontend.encoder import encoder_graph
 from tilewright.frontend.faults import CheckpointError, TextError
-from tilewright.frontend.host import encoder_inputs, look_up, pool
+from tilewright.frontend.host import encoder_inputs, look_up, sentence_vectors
 from tilewright.frontend.installed import SENTENCE_MODEL, find_installed_checkpoint
 from tilewright.frontend.modules import Pooling, SentenceModel
 from tilewright.frontend.reference import reference_hidden, reference_vectors
@@ -37,7 +37,7 @@ __all__ = [  # noqa: RUF022 - grouped by subject, not sorted
     "TokenBatch",
     "encoder_inputs",
     "look_up",
-    "pool",
+    "sentence_vectors",
     # what results are held against
     "reference_hidden",
     "reference_vectors",

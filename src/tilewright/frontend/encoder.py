@@ -11,12 +11,15 @@ from tilewright.frontend import inventory
 from tilewright.frontend.checkpoint import Checkpoint, check_tokens
 from tilewright.frontend.config import Activation, EncoderConfig
 from tilewright.frontend.faults import TextError
+from tilewright.frontend.modules import Pooling
 from tilewright.frontend.quantising import as_eights, as_halves, best_scale
 from tilewright.graph import ComputeGraph, DType, NumberFormat, Tensor
 
 EMBEDDED = "embedded"
 COUNTS = "counts"
+POOLING = "pooling"
 HIDDEN = "hidden"
+POOLED = "pooled"
 
 QKV = "attention.self.qkv"
 """Query, key and value in one product: their rows one after the other."""
@@ -38,7 +41,12 @@ _NORMS = (inventory.FIRST_NORM, inventory.SECOND_NORM)
 
 
 def encoder_graph(
-    checkpoint: Checkpoint, batch: int, tokens: int, weights: DType = DType.F16
+    checkpoint: Checkpoint,
+    batch: int,
+    tokens: int,
+    weights: DType = DType.F16,
+    *,
+    hidden: bool = False,
 ) -> tuple[ComputeGraph, dict[str, Numbers]]:
     """The encoder for `batch` texts of up to `tokens` tokens, and its parameters by name.
 
@@ -46,11 +54,15 @@ def encoder_graph(
     |---|---|---|
     | `embedded` | F16, batch × tokens × width | sums of embeddings, before their norm |
     | `counts` | I32, batch | how many tokens of each text are its own, at least 1 |
+    | `pooling` | F16, batch × kinds × tokens | how much each token counts in each kind of pooling |
 
-    The output `hidden`, F16, batch × tokens × width, is the last hidden state; rows past a text's
-    count mean nothing. `weights` is F16 or F8F143: how the matrices of products are stored; biases
-    and norms are F16 always. Parameters are given as the numbers meant, rounded to their format:
-    float16 arrays, or float32 for F8F143. A matrix has outputs × inputs, as in the checkpoint.
+    The output is `pooled`, F16, batch × (kinds · width). With `hidden`, and for a checkpoint that
+    pools maxima, there is no `pooling`, and the output is `hidden`, F16, batch × tokens × width:
+    the last hidden state, whose rows past a text's count mean nothing.
+
+    `weights` is F16 or F8F143: how the matrices of products are stored; biases and norms are F16
+    always. Parameters are given as the numbers meant, rounded to their format: float16 arrays, or
+    float32 for F8F143. A matrix has outputs × inputs, as in the checkpoint.
 
     Raises `TextError` for sizes that the encoder does not take.
     """
@@ -63,10 +75,26 @@ def encoder_graph(
     embedded = graph.host_input(EMBEDDED, (batch, tokens, checkpoint.config.width))
     counts = graph.host_input(COUNTS, (batch,), DType.I32)
     made = _Parameters(checkpoint, graph, weights)
-    hidden = _layers(made, _embedding_norm(made, embedded), counts)
-    graph.output(HIDDEN, hidden.reshape(embedded.shape))
+    rows = _layers(made, _embedding_norm(made, embedded), counts)
+    states = rows.reshape(embedded.shape)
+    if hidden or not pools_on_chip(checkpoint):
+        graph.output(HIDDEN, states)
+    else:
+        graph.output(POOLED, _pooled(checkpoint, graph, states))
     graph.verify()
     return graph, made.numbers
+
+
+def pools_on_chip(checkpoint: Checkpoint) -> bool:
+    """Whether all kinds of pooling weigh tokens, which is a product; maxima are the host's."""
+    return Pooling.MAX not in checkpoint.sentence.pooling
+
+
+def _pooled(checkpoint: Checkpoint, graph: ComputeGraph, states: Tensor) -> Tensor:
+    batch, tokens, _ = states.shape
+    kinds = len(checkpoint.sentence.pooling)
+    pooling = graph.host_input(POOLING, (batch, kinds, tokens))
+    return graph.gemm(pooling, states, name="pooling").reshape(batch, -1)
 
 
 class _Parameters:

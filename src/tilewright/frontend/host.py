@@ -1,12 +1,13 @@
-"""What the host computes before and after the encoder: look-up of embeddings, pooling."""
+"""What the host computes before and after the encoder: look-up of embeddings, vectors of texts."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tilewright.frontend.checkpoint import Checkpoint
-from tilewright.frontend.encoder import COUNTS, EMBEDDED
+from tilewright.frontend.checkpoint import Checkpoint, check_tokens
+from tilewright.frontend.encoder import COUNTS, EMBEDDED, HIDDEN, POOLED, POOLING, pools_on_chip
 from tilewright.frontend.faults import TextError
 from tilewright.frontend.inventory import POSITIONS, TYPES, WORDS
 from tilewright.frontend.modules import Pooling
@@ -19,52 +20,72 @@ LEAST_NORM = 1e-12
 
 
 def encoder_inputs(
-    checkpoint: Checkpoint, texts: TokenBatch, batch: int | None = None
+    checkpoint: Checkpoint, texts: TokenBatch, batch: int, tokens: int, *, hidden: bool = False
 ) -> dict[str, NDArray[Any]]:
-    """The inputs of `encoder_graph` for `texts`, filled up to `batch` rows, by default none.
+    """`texts` as inputs of the `encoder_graph` made with the same sizes and `hidden`.
 
-    `embedded` is float16: sums of the embeddings of word, position and type, and zero past a text's
-    count. A row without a text has count 1; what the encoder gives for it means nothing.
-
-    Raises `TextError` for more texts than `batch`, and for numbers that the tables do not have.
+    Both axes are filled up: embeddings past a text's count are zero, and a row without a text has
+    count 1; what the encoder gives for it means nothing. Raises `TextError` for texts that do not
+    fit, and for numbers that the tables do not have.
     """
-    rows = texts.texts if batch is None else batch
-    if texts.texts > rows:
-        raise TextError(f"{texts.texts} texts do not fit a batch of {rows}")
-    embedded = np.zeros((rows, texts.tokens, checkpoint.config.width), np.float16)
-    embedded[: texts.texts] = look_up(checkpoint, texts)
-    counts = np.ones(rows, np.int32)
+    check_tokens(checkpoint, tokens)
+    if texts.texts > batch:
+        raise TextError(f"{texts.texts} texts do not fit a batch of {batch}")
+    if texts.counts.max() > tokens:
+        raise TextError(f"a text of {texts.counts.max()} tokens does not fit into {tokens}")
+    width = min(texts.tokens, tokens)
+    embedded = np.zeros((batch, tokens, checkpoint.config.width), np.float16)
+    embedded[: texts.texts, :width] = look_up(checkpoint, texts)[:, :width]
+    counts = np.ones(batch, np.int32)
     counts[: texts.texts] = texts.counts
-    return {EMBEDDED: embedded, COUNTS: counts}
+    inputs: dict[str, NDArray[Any]] = {EMBEDDED: embedded, COUNTS: counts}
+    if pools_on_chip(checkpoint) and not hidden:
+        inputs[POOLING] = _pooling_weights(checkpoint.sentence.pooling, counts, tokens)
+    return inputs
 
 
 def look_up(checkpoint: Checkpoint, texts: TokenBatch) -> Floats:
     """Sums of embeddings, texts × tokens × width; zero past a text's count. Raises `TextError`."""
     config, tables = checkpoint.config, checkpoint.tensors
-    own = np.arange(texts.tokens) < texts.counts[:, None]
+    own = _own_tokens(texts.counts, texts.tokens)
+    positions = config.first_position + np.nonzero(own)[1]
     _check_range(texts.ids[own], config.words, "word")
     _check_range(texts.types[own], config.types, "type")
-    _check_range(texts.counts + config.first_position - 1, config.positions, "position")
+    _check_range(positions, config.positions, "position")
     sums = np.zeros((*texts.ids.shape, config.width), np.float32)
-    sums[own] = tables[WORDS][texts.ids[own]] + tables[TYPES][texts.types[own]]
-    positions = config.first_position + np.nonzero(own)[1]
-    sums[own] += tables[POSITIONS][positions]
+    words, types = tables[WORDS][texts.ids[own]], tables[TYPES][texts.types[own]]
+    sums[own] = words + types + tables[POSITIONS][positions]
     return sums
 
 
-def pool(checkpoint: Checkpoint, hidden: ArrayLike, counts: ArrayLike) -> Floats:
-    """A vector for each text, as the checkpoint's files say: pooled, then maybe normalised.
+def sentence_vectors(
+    checkpoint: Checkpoint, outputs: Mapping[str, ArrayLike], counts: ArrayLike
+) -> Floats:
+    """The vector of each text, from what an `encoder_graph` gave for a batch that begins with them.
 
-    `hidden` is texts × tokens × width, `counts` says how many tokens of each text are its own. The
-    result has a row for each text, of length width × kinds of pooling.
+    `counts` says how many tokens of each text are its own. Rows have the length width × kinds of
+    pooling, and are normalised if the checkpoint's files say so.
     """
-    states = np.asarray(hidden, np.float32)
     lengths = np.asarray(counts)
-    own = (np.arange(states.shape[1]) < lengths[:, None])[..., None]
-    length = lengths[:, None].astype(np.float32)
-    parts = [_pooled(each, states, own, length) for each in checkpoint.sentence.pooling]
-    vectors = np.concatenate(parts, axis=-1)
+    if POOLED in outputs:
+        vectors = np.asarray(outputs[POOLED], np.float32)[: len(lengths)]
+    else:
+        states = np.asarray(outputs[HIDDEN], np.float32)[: len(lengths)]
+        vectors = pool(states, lengths, checkpoint.sentence.pooling)
     return normalised(vectors) if checkpoint.sentence.normalise else vectors
+
+
+def pool(states: Floats, counts: NDArray[Any], pooling: tuple[Pooling, ...]) -> Floats:
+    """Hidden states, texts × tokens × width, as one row for each text."""
+    own = _own_tokens(counts, states.shape[1])[..., None]
+    length = counts[:, None].astype(np.float32)
+    return np.concatenate([_pooled(each, states, own, length) for each in pooling], axis=-1)
+
+
+def normalised(vectors: Floats) -> Floats:
+    """Each row with length 1."""
+    norms = np.sqrt(np.sum(np.square(vectors), axis=-1, keepdims=True))
+    return np.asarray(vectors / np.maximum(norms, np.float32(LEAST_NORM)))
 
 
 def _pooled(pooling: Pooling, states: Floats, own: NDArray[np.bool_], length: Floats) -> Floats:
@@ -76,10 +97,22 @@ def _pooled(pooling: Pooling, states: Floats, own: NDArray[np.bool_], length: Fl
     return np.asarray(sums / (length if pooling is Pooling.MEAN else np.sqrt(length)))
 
 
-def normalised(vectors: Floats) -> Floats:
-    """Each row with length 1."""
-    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.asarray(vectors / np.maximum(norms, LEAST_NORM), np.float32)
+def _pooling_weights(
+    pooling: tuple[Pooling, ...], counts: NDArray[np.int32], tokens: int
+) -> NDArray[np.float16]:
+    """How much each token counts: batch × kinds of pooling × tokens."""
+    own = _own_tokens(counts, tokens)
+    length = counts[:, None].astype(np.float64)
+    weights = {
+        Pooling.FIRST: np.broadcast_to(np.arange(tokens) == 0, own.shape),
+        Pooling.MEAN: own / length,
+        Pooling.MEAN_SQRT: own / np.sqrt(length),
+    }
+    return np.stack([weights[each] for each in pooling], axis=1).astype(np.float16)
+
+
+def _own_tokens(counts: NDArray[Any], tokens: int) -> NDArray[np.bool_]:
+    return np.asarray(np.arange(tokens) < counts[:, None])
 
 
 def _check_range(numbers: NDArray[np.integer[Any]], rows: int, what: str) -> None:

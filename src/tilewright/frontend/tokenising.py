@@ -76,7 +76,8 @@ class TextTokeniser:
     @property
     def special_tokens(self) -> int:
         """How many tokens it adds to each text, such as [CLS] and [SEP]."""
-        return int(self._tokenizer.num_special_tokens_to_add(False))
+        added: int = self._tokenizer.num_special_tokens_to_add(False)
+        return added
 
     def tokenise(self, texts: Sequence[str], most: int, length: int | None = None) -> TokenBatch:
         """`texts` cut to `most` tokens each and filled up to `length`, by default the longest.
