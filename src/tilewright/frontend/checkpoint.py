@@ -18,7 +18,7 @@ from tilewright.frontend.inventory import (
     is_ignored,
     plain_name,
 )
-from tilewright.frontend.json_files import read_settings
+from tilewright.frontend.json_files import read_settings, shown
 from tilewright.frontend.modules import SentenceModel, check_pooled_width, read_modules
 from tilewright.frontend.tensor_file import TensorFile, open_tensors, supported_dtypes
 from tilewright.frontend.tokenising import TextTokeniser, TokenBatch, open_tokeniser
@@ -76,9 +76,18 @@ def load_checkpoint(path: Path | str) -> Checkpoint:
     path = Path(path)
     if not path.exists():
         raise CheckpointError(path, ["there is no such file or folder"])
-    folder = path if path.is_dir() else path.parent
     faults: list[str] = []
-    sentence, pooling = read_modules(folder, faults)
+    try:
+        loaded = _load(path, faults)
+    except OSError as fault:
+        raise CheckpointError(path, [*faults, str(fault)]) from fault
+    if faults or loaded is None:
+        raise CheckpointError(path, faults)
+    return loaded
+
+
+def _load(path: Path, faults: list[str]) -> Checkpoint | None:
+    sentence, pooling = read_modules(path if path.is_dir() else path.parent, faults)
     settings = read_settings(sentence.transformer / "config.json", "config.json", faults)
     config = read_config(settings) if settings is not None else None
     if config is not None and pooling is not None:
@@ -90,19 +99,31 @@ def load_checkpoint(path: Path | str) -> Checkpoint:
         sentence.lower_case,
         faults,
     )
-    if config is not None and tokeniser is not None and tokeniser.words > config.words:
-        faults.append(
-            f"the tokeniser knows tokens up to {tokeniser.words - 1}; vocab_size is {config.words}"
-        )
+    if config is not None and tokeniser is not None:
+        _check_tokeniser(tokeniser, config, faults)
     file = _open_file(path, sentence.transformer, faults)
     if config is None and file is not None:
         faults.append("the tensors were not compared: the encoder's sizes are not known")
-    tensors, ignored = _read_tensors(file, config, faults) if file and config else ({}, ())
-    if faults or config is None or tokeniser is None:
-        raise CheckpointError(path, faults)
+    if config is None or file is None:
+        return None
+    tensors, ignored = _read_tensors(file, config, faults)
+    if tokeniser is None:
+        return None
     return Checkpoint(
         _name(path), path, config, sentence, tokeniser, MappingProxyType(tensors), ignored
     )
+
+
+def _check_tokeniser(tokeniser: TextTokeniser, config: EncoderConfig, faults: list[str]) -> None:
+    if tokeniser.words > config.words:
+        faults.append(
+            f"the tokeniser has tokens up to {tokeniser.words - 1}; vocab_size is {config.words}"
+        )
+    if tokeniser.types > config.types:
+        faults.append(
+            f"the tokeniser has types up to {tokeniser.types - 1}; type_vocab_size is "
+            f"{config.types}"
+        )
 
 
 def _name(path: Path) -> str:
@@ -142,14 +163,16 @@ def _read_tensors(
             continue
         tensor = file.tensors[stored[plain]]
         if tensor.shape != shape:
-            faults.append(f"tensor {stored[plain]} is {list(tensor.shape)}, expected {list(shape)}")
+            faults.append(
+                f"tensor {shown(stored[plain])} is {list(tensor.shape)}, expected {list(shape)}"
+            )
         if not tensor.is_float:
             faults.append(
-                f"tensor {stored[plain]} is stored as {tensor.dtype}; supported are "
+                f"tensor {shown(stored[plain])} is stored as {tensor.dtype}; supported are "
                 f"{supported_dtypes()}"
             )
     faults += [
-        f"tensor {name} belongs to no part of a {config.family} encoder"
+        f"tensor {shown(name)} belongs to no part of a {config.family} encoder"
         for plain, name in stored.items()
         if plain not in expected
     ]
@@ -168,7 +191,9 @@ def _by_plain_name(file: TensorFile, ignored: set[str], faults: list[str]) -> di
             continue
         first = stored.setdefault(plain_name(name), name)
         if first != name:
-            faults.append(f"tensors {first} and {name} are the same part of the encoder")
+            faults.append(
+                f"tensors {shown(first)} and {shown(name)} are the same part of the encoder"
+            )
     return stored
 
 

@@ -40,7 +40,8 @@ def encoder_inputs(
     counts[: texts.texts] = texts.counts
     inputs: dict[str, NDArray[Any]] = {EMBEDDED: embedded, COUNTS: counts}
     if pools_on_chip(checkpoint) and not hidden:
-        inputs[POOLING] = _pooling_weights(checkpoint.sentence.pooling, counts, tokens)
+        weights = [_weights(each, counts, tokens) for each in checkpoint.sentence.pooling]
+        inputs[POOLING] = np.stack(weights, axis=1).astype(np.float16)
     return inputs
 
 
@@ -78,8 +79,14 @@ def sentence_vectors(
 def pool(states: Floats, counts: NDArray[Any], pooling: tuple[Pooling, ...]) -> Floats:
     """Hidden states, texts × tokens × width, as one row for each text."""
     own = _own_tokens(counts, states.shape[1])[..., None]
-    length = counts[:, None].astype(np.float32)
-    return np.concatenate([_pooled(each, states, own, length) for each in pooling], axis=-1)
+    parts = []
+    for each in pooling:
+        if each is Pooling.MAX:
+            parts.append(np.where(own, states, -np.float32(np.inf)).max(axis=1))
+        else:
+            weights = _weights(each, counts, states.shape[1])[..., None].astype(np.float32)
+            parts.append(np.sum(np.where(own, states, 0) * weights, axis=1))
+    return np.concatenate(parts, axis=-1)
 
 
 def normalised(vectors: Floats) -> Floats:
@@ -88,27 +95,18 @@ def normalised(vectors: Floats) -> Floats:
     return np.asarray(vectors / np.maximum(norms, np.float32(LEAST_NORM)))
 
 
-def _pooled(pooling: Pooling, states: Floats, own: NDArray[np.bool_], length: Floats) -> Floats:
-    if pooling is Pooling.FIRST:
-        return states[:, 0]
-    if pooling is Pooling.MAX:
-        return np.asarray(np.where(own, states, -np.float32(np.inf)).max(axis=1))
-    sums = np.where(own, states, np.float32(0)).sum(axis=1)
-    return np.asarray(sums / (length if pooling is Pooling.MEAN else np.sqrt(length)))
-
-
-def _pooling_weights(
-    pooling: tuple[Pooling, ...], counts: NDArray[np.int32], tokens: int
-) -> NDArray[np.float16]:
-    """How much each token counts: batch × kinds of pooling × tokens."""
-    own = _own_tokens(counts, tokens)
+def _weights(pooling: Pooling, counts: NDArray[Any], tokens: int) -> NDArray[np.float64]:
+    """How much each token counts in a kind of pooling that is a sum: texts × tokens."""
+    places = np.arange(1, tokens + 1)
     length = counts[:, None].astype(np.float64)
-    weights = {
-        Pooling.FIRST: np.broadcast_to(np.arange(tokens) == 0, own.shape),
-        Pooling.MEAN: own / length,
-        Pooling.MEAN_SQRT: own / np.sqrt(length),
-    }
-    return np.stack([weights[each] for each in pooling], axis=1).astype(np.float16)
+    own = (places <= length).astype(np.float64)
+    if pooling is Pooling.FIRST:
+        return np.where(places == 1, own, 0.0)
+    if pooling is Pooling.LAST:
+        return np.where(places == length, own, 0.0)
+    if pooling is Pooling.WEIGHTED_MEAN:
+        return np.asarray(own * places / (length * (length + 1) / 2))
+    return np.asarray(own / (length if pooling is Pooling.MEAN else np.sqrt(length)))
 
 
 def _own_tokens(counts: NDArray[Any], tokens: int) -> NDArray[np.bool_]:

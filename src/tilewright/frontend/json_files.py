@@ -83,6 +83,11 @@ def quoted(value: Any) -> str:
     return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
 
 
+def shown(name: str) -> str:
+    """A name from a file as in messages: as it is, unless it is long or does not print."""
+    return name if name.isprintable() and len(name) <= _MOST_QUOTED * 2 else quoted(name)
+
+
 def read_settings(path: Path, name: str, faults: list[str]) -> Settings | None:
     """The object in the file at `path`, called `name` in messages; `None` if there is none."""
     value = read_json(path, name, faults)

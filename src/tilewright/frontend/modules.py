@@ -3,31 +3,57 @@
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Any
 
-from tilewright.frontend.json_files import Settings, quoted, read_json, read_settings
+from tilewright.frontend.json_files import Settings, quoted, read_json, read_settings, shown
 
 MODULES = "modules.json"
 _MOST_TOKENS = 1 << 24
 
 
 class Pooling(Enum):
-    """How the hidden states of a text's tokens become one vector. The value is its key."""
+    """How the hidden states of a text's tokens become one vector. The value is its name in files.
 
-    FIRST = "pooling_mode_cls_token"
+    All but the maxima are sums of tokens with weights. Vectors of several kinds of pooling stand
+    one after the other, in this order.
+    """
+
+    FIRST = "cls_token"
     """That of the first token."""
-    MAX = "pooling_mode_max_tokens"
-    MEAN = "pooling_mode_mean_tokens"
-    MEAN_SQRT = "pooling_mode_mean_sqrt_len_tokens"
+    MAX = "max_tokens"
+    MEAN = "mean_tokens"
+    MEAN_SQRT = "mean_sqrt_len_tokens"
     """The sum divided by the square root of the number of tokens."""
+    WEIGHTED_MEAN = "weightedmean_tokens"
+    """The n-th token counts n times."""
+    LAST = "lasttoken"
+
+    @property
+    def key(self) -> str:
+        """Of the flag in the settings of a pooling."""
+        return f"pooling_mode_{self.value}"
+
+
+_BY_NAME = MappingProxyType(
+    {
+        "cls": Pooling.FIRST,
+        "max": Pooling.MAX,
+        "mean": Pooling.MEAN,
+        "mean_sqrt_len_tokens": Pooling.MEAN_SQRT,
+        "weightedmean": Pooling.WEIGHTED_MEAN,
+        "lasttoken": Pooling.LAST,
+    }
+)
+"""What `pooling_mode` may say, which newer files have instead of flags."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceModel:
     """How hidden states become a text's vector.
 
-    Vectors of several kinds of `pooling` stand one after the other. `most_tokens` is `None` where
-    the files set no limit. `transformer` is the folder of the encoder's own files.
+    `most_tokens` is `None` where the files set no limit. `transformer` is the folder of the encoder's
+    own files.
     """
 
     transformer: Path
@@ -104,15 +130,21 @@ def _settings(folder: Path, inside: Path, file: str, faults: list[str]) -> Setti
 
 
 def _poolings(settings: Settings) -> tuple[Pooling, ...]:
-    known = {each.value: each for each in Pooling}
-    keys = [key for key in settings.values if key.startswith("pooling_mode_")]
-    asked = [key for key in keys if settings.flag(key, False)]
-    for key in asked:
-        if key not in known:
-            settings.fault(key, f"is true; supported are {', '.join(known)}")
+    if settings.values.get("pooling_mode") is not None:
+        name = settings.text("pooling_mode")
+        if name not in _BY_NAME:
+            settings.fault(
+                "pooling_mode", f"is {quoted(name)}; supported are {', '.join(_BY_NAME)}"
+            )
+        return (_BY_NAME.get(name, Pooling.MEAN),)
+    by_key = {each.key: each for each in Pooling}
+    flags = [key for key in settings.values if key.startswith("pooling_mode_")]
+    asked = {key for key in flags if settings.flag(key, False)}
+    for key in sorted(asked - by_key.keys()):
+        settings.fault(shown(key), f"is true; supported are {', '.join(by_key)}")
     if not asked:
-        settings.fault("pooling_mode_…", f"is true of none; supported are {', '.join(known)}")
-    return tuple(each for each in Pooling if each.value in asked)
+        settings.fault("pooling_mode_…", f"none is true; supported are {', '.join(by_key)}")
+    return tuple(each for key, each in by_key.items() if key in asked)
 
 
 def _limits(folder: Path, transformer: Path, faults: list[str]) -> tuple[bool, int | None]:

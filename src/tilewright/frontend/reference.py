@@ -93,18 +93,24 @@ def _activate(activation: Activation, x: Floats) -> Floats:
 
 
 def _pool(checkpoint: Checkpoint, states: Floats) -> Floats:
-    count = np.float32(len(states))
-    parts = []
-    for pooling in checkpoint.sentence.pooling:
-        if pooling is Pooling.FIRST:
-            parts.append(states[0])
-        elif pooling is Pooling.MAX:
-            parts.append(states.max(axis=0))
-        elif pooling is Pooling.MEAN:
-            parts.append(states.sum(axis=0) / count)
-        else:
-            parts.append(states.sum(axis=0) / np.sqrt(count))
-    vector = np.concatenate(parts)
+    vector = np.concatenate([_pooled(each, states) for each in checkpoint.sentence.pooling])
     if checkpoint.sentence.normalise:
         vector = vector / np.sqrt(np.sum(vector**2))
     return np.asarray(vector)
+
+
+def _pooled(pooling: Pooling, states: Floats) -> Floats:
+    places = np.arange(1, len(states) + 1, dtype=np.float32)
+    match pooling:
+        case Pooling.FIRST:
+            return states[0]
+        case Pooling.LAST:
+            return states[-1]
+        case Pooling.MAX:
+            return np.asarray(states.max(axis=0))
+        case Pooling.MEAN:
+            return np.asarray(states.sum(axis=0) / places[-1])
+        case Pooling.MEAN_SQRT:
+            return np.asarray(states.sum(axis=0) / np.sqrt(places[-1]))
+        case Pooling.WEIGHTED_MEAN:
+            return np.asarray(places @ states / places.sum())

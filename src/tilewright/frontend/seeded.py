@@ -68,7 +68,7 @@ def write_seeded_checkpoint(folder: Path, model: SeededModel) -> Path:
         "modules.json": _modules(model.normalise),
         "1_Pooling/config.json": {
             "word_embedding_dimension": model.width,
-            **{each.value: each in model.pooling for each in Pooling},
+            **{each.key: each in model.pooling for each in Pooling},
         },
     }
     for name, content in files.items():

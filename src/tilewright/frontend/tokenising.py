@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from tokenizers import Encoding, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from tilewright.frontend.faults import TextError
 from tilewright.frontend.json_files import Settings, read_settings, read_small
@@ -47,15 +47,20 @@ class TokenBatch:
 
     @property
     def texts(self) -> int:
-        return self.ids.shape[0]
+        return len(self.ids)
 
     @property
     def tokens(self) -> int:
-        return self.ids.shape[1]
+        return int(self.ids.shape[1])
 
 
 class TextTokeniser:
-    """The tokeniser of a checkpoint. `most_tokens` is the limit that its own settings state."""
+    """The tokeniser of a checkpoint.
+
+    `most_tokens` is the limit that its own settings state; `words` and `types` are one more than
+    the greatest numbers that it gives to tokens and their types; `special_tokens` says how many
+    tokens it adds to each text, such as [CLS] and [SEP].
+    """
 
     def __init__(
         self, tokenizer: Tokenizer, padding_token: int, lower_case: bool, most_tokens: int | None
@@ -66,18 +71,11 @@ class TextTokeniser:
         self.most_tokens = most_tokens
         tokenizer.no_padding()
         tokenizer.no_truncation()
-
-    @property
-    def words(self) -> int:
-        """One more than the greatest number of a token."""
-        numbers: dict[str, int] = self._tokenizer.get_vocab(with_added_tokens=True)
-        return max(numbers.values(), default=-1) + 1
-
-    @property
-    def special_tokens(self) -> int:
-        """How many tokens it adds to each text, such as [CLS] and [SEP]."""
-        added: int = self._tokenizer.num_special_tokens_to_add(False)
-        return added
+        sample = tokenizer.encode("text")
+        vocabulary: dict[str, int] = tokenizer.get_vocab(with_added_tokens=True)
+        self.words = 1 + max((*vocabulary.values(), *sample.ids), default=-1)
+        self.types = 1 + max(sample.type_ids, default=0)
+        self.special_tokens: int = tokenizer.num_special_tokens_to_add(False)
 
     def tokenise(self, texts: Sequence[str], most: int, length: int | None = None) -> TokenBatch:
         """`texts` cut to `most` tokens each and filled up to `length`, by default the longest.
@@ -85,19 +83,15 @@ class TextTokeniser:
         White space at both ends of a text does not count. Raises `TextError` for what is no text,
         for texts without tokens, and if `most` leaves no room for a token of the text.
         """
-        if not texts:
-            raise TextError("there are no texts to tokenise")
         if most <= self.special_tokens:
             raise TextError(
                 f"{most} tokens leave no room for text: the tokeniser itself adds "
                 f"{self.special_tokens}; ask for {self.special_tokens + 1} or more"
             )
-        self._tokenizer.enable_truncation(most)
-        encodings = self._tokenizer.encode_batch([self._plain(text) for text in texts])
+        encodings = self._encode([self._plain(text) for text in _listed(texts)], most)
         counts = np.array([len(each) for each in encodings], np.int32)
-        empty = np.flatnonzero(counts == 0)
-        if empty.size:
-            raise TextError(f"text {empty[0]} has no tokens: {texts[empty[0]]!r}")
+        for wrong in np.flatnonzero((counts == 0) | (counts > most)):
+            raise TextError(f"text {wrong} has {counts[wrong]} tokens, not 1 to {most}")
         ids = np.full((len(texts), length or counts.max()), self._padding_token, np.int32)
         types = np.zeros_like(ids)
         for row, each in enumerate(encodings):
@@ -105,6 +99,14 @@ class TextTokeniser:
             types[row, : len(each)] = each.type_ids
         truncated = np.array([bool(each.overflowing) for each in encodings])
         return TokenBatch(ids, types, counts, truncated)
+
+    def _encode(self, texts: list[str], most: int) -> list[Encoding]:
+        self._tokenizer.enable_truncation(most)
+        try:
+            encodings: list[Encoding] = self._tokenizer.encode_batch(texts)
+        except Exception as fault:  # the library's errors have no class of their own
+            raise TextError(f"the tokeniser does not take a text: {fault}") from fault
+        return encodings
 
     def _plain(self, text: str) -> str:
         if not isinstance(text, str):
@@ -117,6 +119,12 @@ class TextTokeniser:
         return text.lower() if self._lower_case else text
 
 
+def _listed(texts: Sequence[str]) -> Sequence[str]:
+    if isinstance(texts, str) or not texts:
+        raise TextError(f"expected a list of one text or more, found {texts!r}")
+    return texts
+
+
 def open_tokeniser(
     folder: Path, family: str, padding_token: int, lower_case: bool, faults: list[str]
 ) -> TextTokeniser | None:
@@ -126,15 +134,26 @@ def open_tokeniser(
         settings = read_settings(folder / TOKENISER_SETTINGS, TOKENISER_SETTINGS, faults)
     settings = settings or Settings(TOKENISER_SETTINGS, {}, faults)
     if (folder / TOKENISER).exists():
-        tokenizer = _from_description(folder / TOKENISER, faults)
+        path, make = folder / TOKENISER, _from_description
     elif family == "bert" and (folder / VOCABULARY).exists():
-        tokenizer = _from_vocabulary(folder / VOCABULARY, settings)
+        path, make = folder / VOCABULARY, _from_vocabulary
     else:
         faults.append(f"{TOKENISER}: there is no such file")
         return None
-    if tokenizer is None:
+    content = read_small(path, path.name, MOST_TOKENISER_BYTES, faults)
+    if content is None:
         return None
-    return TextTokeniser(tokenizer, padding_token, lower_case, _stated_limit(settings))
+    before = len(faults)
+    try:
+        tokenizer = make(content, settings)
+        limit = _stated_limit(settings)
+        return TextTokeniser(tokenizer, padding_token, lower_case, limit)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as fault:  # panics of the library are no `Exception`
+        if len(faults) == before:
+            faults.append(f"{path.name}: {fault}")
+        return None
 
 
 def _stated_limit(settings: Settings) -> int | None:
@@ -143,37 +162,17 @@ def _stated_limit(settings: Settings) -> int | None:
     return limit if isinstance(limit, int) and 0 < limit < 1 << 24 else None
 
 
-def _from_description(path: Path, faults: list[str]) -> Tokenizer | None:
-    content = read_small(path, path.name, MOST_TOKENISER_BYTES, faults)
-    if content is None:
-        return None
-    try:
-        tokenizer = Tokenizer.from_buffer(content)
-        tokenizer.encode("text")
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as fault:  # the library's panics are no `Exception`
-        faults.append(f"{path.name}: {fault}")
-        return None
-    return tokenizer
+def _from_description(content: bytes, settings: Settings) -> Tokenizer:
+    return Tokenizer.from_buffer(content)
 
 
-def _from_vocabulary(path: Path, settings: Settings) -> Tokenizer | None:
+def _from_vocabulary(content: bytes, settings: Settings) -> Tokenizer:
     """BERT's tokeniser, of a list of words, one to a line."""
-    content = read_small(path, path.name, MOST_TOKENISER_BYTES, settings.faults)
-    if content is None:
-        return None
-    try:
-        lines = content.decode().splitlines()
-    except UnicodeDecodeError as fault:
-        settings.faults.append(f"{path.name}: {fault}")
-        return None
-    numbers = {word: number for number, word in enumerate(lines)}
+    numbers = {word: number for number, word in enumerate(content.decode().split("\n")) if word}
     marks = {key: settings.text(key, mark) for key, mark in _MARKS.items()}
     missing = [mark for mark in marks.values() if mark not in numbers]
     if missing:
-        settings.faults.append(f"{path.name}: lacks {', '.join(map(json.dumps, missing))}")
-        return None
+        raise ValueError(f"lacks {', '.join(map(json.dumps, missing))}")
     return _bert_tokenizer(numbers, marks, settings)
 
 
