@@ -47,8 +47,8 @@ class Checkpoint:
     @property
     def most_tokens(self) -> int:
         """The longest text, in tokens: the least of the limits that the files state."""
-        stated = (self.sentence.most_tokens, self.tokeniser.most_tokens)
-        return min(self.config.most_tokens, *(limit for limit in stated if limit is not None))
+        limits = (self.config.most_tokens, self.sentence.most_tokens, self.tokeniser.most_tokens)
+        return min(limit for limit in limits if limit is not None)
 
     def tokenise(self, texts: Sequence[str], tokens: int | None = None) -> TokenBatch:
         """`texts` as numbers, cut and filled up to `tokens`, by default to the longest of them.

@@ -52,8 +52,8 @@ _BY_NAME = MappingProxyType(
 class SentenceModel:
     """How hidden states become a text's vector.
 
-    `most_tokens` is `None` where the files set no limit. `transformer` is the folder of the encoder's
-    own files.
+    `transformer` is the folder of the encoder's own files; `most_tokens` is `None` where the files
+    set no limit.
     """
 
     transformer: Path
@@ -108,8 +108,8 @@ def _kinds(modules: Any, faults: list[str]) -> tuple[str, ...] | None:
     if kinds in (("Transformer", "Pooling"), ("Transformer", "Pooling", "Normalize")):
         return kinds
     faults.append(
-        f"{MODULES}: the modules are {quoted(types)}; supported are Transformer, Pooling and, "
-        "if wanted, Normalize, in this order"
+        f"{MODULES}: the modules are {shown(', '.join(kinds))}; supported are Transformer, Pooling "
+        "and, if wanted, Normalize, in this order"
     )
     return None
 

@@ -103,9 +103,9 @@ def _pooled(pooling: Pooling, states: Floats) -> Floats:
     places = np.arange(1, len(states) + 1, dtype=np.float32)
     match pooling:
         case Pooling.FIRST:
-            return states[0]
+            return np.asarray(states[0])
         case Pooling.LAST:
-            return states[-1]
+            return np.asarray(states[-1])
         case Pooling.MAX:
             return np.asarray(states.max(axis=0))
         case Pooling.MEAN:
