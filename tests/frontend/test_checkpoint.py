@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from tilewright.frontend import (
     Pooling,
     load_checkpoint,
     reference_vectors,
+    write_seeded_checkpoint,
 )
+from tilewright.frontend.inventory import FIRST_NORM
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -135,14 +138,12 @@ def test_everything_wrong_is_told_together(copied: Path) -> None:
         is_decoder=True,
     )
     _change(copied / "1_Pooling" / "config.json", pooling_mode_median_tokens=True)
-    _change(copied / "config.json", model_type="mpnet")
     (copied / "tokenizer.json").write_text("{}")
     faults = "\n".join(_faults(copied))
     for words in (
-        'config.json: hidden_act is "quick_gelu"; supported are gelu, ',
-        'config.json: position_embedding_type is "relative_key"; supported is "absolute"',
+        'config.json: hidden_act is "quick_gelu"; supported: gelu, ',
+        'config.json: position_embedding_type is "relative_key"; supported: absolute',
         "config.json: is_decoder is true; supported are encoders only",
-        'config.json: model_type is "mpnet"; supported are bert, ',
         "1_Pooling/config.json: pooling_mode_median_tokens is true; supported are ",
         "tokenizer.json: ",
         "the tensors were not compared",
@@ -161,8 +162,7 @@ def test_all_tensors_that_are_wrong_are_named(copied: Path) -> None:
     _rewrite(copied, damage)
     assert sorted(_faults(copied)) == [
         "tensor encoder.layer.0.intermediate.dense.weight is [32, 48], expected [48, 32]",
-        "tensor encoder.layer.0.output.dense.bias is stored as I8; supported are F64, F32, F16, "
-        "BF16",
+        "tensor encoder.layer.0.output.dense.bias is stored as I8; supported: F64, F32, F16, BF16",
         "tensor encoder.layer.1.output.dense.bias is missing; it should be [32]",
         "tensor encoder.layer.2.output.dense.bias belongs to no part of a bert encoder",
     ]
@@ -213,14 +213,16 @@ def test_a_table_smaller_than_the_tokeniser(copied: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "fault"),
     [
-        ({"hidden_size": 33}, "hidden_size is 33, no multiple of num_attention_heads (4)"),
+        ({"hidden_size": 33}, "hidden_size is 33, which 4 heads do not divide"),
         ({"hidden_size": None}, "hidden_size is missing; it must be a whole number from 1 to"),
         ({"num_hidden_layers": 10**9}, "num_hidden_layers is 1000000000; it must be a whole"),
         ({"num_hidden_layers": True}, "num_hidden_layers is true; it must be a whole number"),
         ({"layer_norm_eps": -1}, "layer_norm_eps is -1; it must be a finite number"),
         ({"layer_norm_eps": "x"}, 'layer_norm_eps is "x"; it must be a finite number'),
         ({"pad_token_id": 5000}, "pad_token_id is 5000; vocab_size is "),
-        ({"hidden_act": ["gelu"]}, 'hidden_act is ["gelu"]; it must be a string'),
+        ({"hidden_act": ["gelu"]}, 'hidden_act is ["gelu"]; supported: gelu, '),
+        ({"model_type": "mpnet"}, 'model_type is "mpnet"; supported: bert, '),
+        ({"model_type": None}, "model_type is missing; supported: bert, "),
         ({"is_decoder": 0}, "is_decoder is 0; it must be true or false"),
         ({"quantization_config": {}}, "quantization_config is set"),
     ],
@@ -256,6 +258,27 @@ def test_a_prompt_is_not_left_out_silently(copied: Path) -> None:
     (copied / "config_sentence_transformers.json").write_text('{"default_prompt_name": "query"}')
     (fault,) = _faults(copied)
     assert fault.endswith('default_prompt_name is "query"; prompts are not supported')
+
+
+def test_the_names_of_distilbert(tmp_path: Path) -> None:
+    folder = write_seeded_checkpoint(tmp_path, replace(SMALL, model_type="distilbert"))
+    stored = load_file(folder / "model.safetensors")
+    assert "transformer.layer.1.attention.q_lin.weight" in stored
+    assert not any("token_type" in name for name in stored)
+    head = {"vocab_projector.bias": np.zeros(9, np.float32)}
+    _rewrite(folder, lambda tensors: {f"distilbert.{k}": v for k, v in tensors.items()} | head)
+    tensors = load_checkpoint(folder).tensors
+    for own, plain in (
+        ("transformer.layer.1.attention.k_lin.weight", "encoder.layer.1.attention.self.key.weight"),
+        ("transformer.layer.0.ffn.lin2.bias", "encoder.layer.0.output.dense.bias"),
+        ("transformer.layer.0.sa_layer_norm.bias", f"encoder.layer.0.{FIRST_NORM}.bias"),
+        ("embeddings.LayerNorm.weight", "embeddings.LayerNorm.weight"),
+    ):
+        assert np.array_equal(tensors[plain], stored[own])
+    _rewrite(folder, lambda tensors: {k: v for k, v in tensors.items() if "1.ffn.lin1.w" not in k})
+    assert _faults(folder) == (
+        "tensor transformer.layer.1.ffn.lin1.weight is missing; it should be [48, 32]",
+    )
 
 
 def test_nothing_there(tmp_path: Path) -> None:

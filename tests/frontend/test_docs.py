@@ -6,13 +6,17 @@ from pathlib import Path
 import pytest
 
 from tilewright.frontend import Pooling
-from tilewright.frontend.config import ACTIVATIONS, FAMILIES
+from tilewright.frontend.config import ACTIVATIONS
+from tilewright.frontend.families import FAMILIES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "frontend.md").read_text()
 (PYTHON,) = re.findall(r"^```python\n(.*?)```", PAGE, re.MULTILINE | re.DOTALL)
 
 
-def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_runs(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     exec(compile(PYTHON, "docs/frontend.md", "exec"), {})
     (said,) = re.findall(r"# (\[.*\])$", PYTHON, re.MULTILINE)
     assert capsys.readouterr().out.strip() == said

@@ -129,11 +129,12 @@ def test_every_pooling(seeded: Seeded, pooling: tuple[Pooling, ...], normalise: 
         np.testing.assert_allclose(vectors, expected, rtol=2e-3, atol=3e-3)
 
 
-def test_positions_of_roberta_start_behind_its_padding(seeded: Seeded) -> None:
-    model = replace(SMALL, family="roberta", types=1)
-    checkpoint = seeded(model)
-    assert checkpoint.config.first_position == 1
-    assert checkpoint.config.most_tokens == SMALL.positions - 1
+@pytest.mark.parametrize(("model_type", "first"), [("distilbert", 0), ("roberta", 1)])
+def test_other_families(seeded: Seeded, model_type: str, first: int) -> None:
+    """RoBERTa's positions start behind its padding token; DistilBERT has no types."""
+    checkpoint = seeded(replace(SMALL, model_type=model_type, types=1))
+    assert checkpoint.config.first_position == first
+    assert checkpoint.config.most_tokens == SMALL.positions - first
     texts = checkpoint.tokenise(TEXTS)
     vectors = _vectors(checkpoint, texts, len(TEXTS), texts.tokens, Precision.F64)
     np.testing.assert_allclose(vectors, reference_vectors(checkpoint, texts), atol=3e-4)

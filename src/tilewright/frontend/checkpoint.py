@@ -22,18 +22,20 @@ from tilewright.frontend.json_files import read_settings, shown
 from tilewright.frontend.modules import SentenceModel, check_pooled_width, read_modules
 from tilewright.frontend.tensor_file import TensorFile, open_tensors, supported_dtypes
 from tilewright.frontend.tokenising import TextTokeniser, TokenBatch, open_tokeniser
+from tilewright.graph import Shape
 
 LARGEST_HALF = float(np.finfo(np.float16).max)
 SUFFIX = ".safetensors"
+
+Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Checkpoint:
     """An encoder of the BERT family, checked and in memory.
 
-    `tensors` are float32 by their plain names (`encoder.layer.0.output.dense.weight`, without the
-    prefix of a model with a head); `ignored` names the file's tensors that hidden states do not
-    depend on.
+    `tensors` are float32 by the names that BERT gives them (`encoder.layer.0.output.dense.weight`),
+    whatever the family; `ignored` names the file's tensors that hidden states do not depend on.
     """
 
     name: str
@@ -41,7 +43,7 @@ class Checkpoint:
     config: EncoderConfig
     sentence: SentenceModel
     tokeniser: TextTokeniser
-    tensors: Mapping[str, NDArray[np.float32]]
+    tensors: Mapping[str, Floats]
     ignored: tuple[str, ...]
 
     @property
@@ -94,7 +96,7 @@ def _load(path: Path, faults: list[str]) -> Checkpoint | None:
         check_pooled_width(pooling, config.width)
     tokeniser = open_tokeniser(
         sentence.transformer,
-        config.family if config else "bert",
+        config.model_type if config else "bert",
         config.padding_token if config else 0,
         sentence.lower_case,
         faults,
@@ -119,7 +121,7 @@ def _check_tokeniser(tokeniser: TextTokeniser, config: EncoderConfig, faults: li
         faults.append(
             f"the tokeniser has tokens up to {tokeniser.words - 1}; vocab_size is {config.words}"
         )
-    if tokeniser.types > config.types:
+    if tokeniser.types > max(config.types, 1):
         faults.append(
             f"the tokeniser has types up to {tokeniser.types - 1}; type_vocab_size is "
             f"{config.types}"
@@ -151,45 +153,37 @@ def _open_file(path: Path, folder: Path, faults: list[str]) -> TensorFile | None
 
 def _read_tensors(
     file: TensorFile, config: EncoderConfig, faults: list[str]
-) -> tuple[dict[str, NDArray[np.float32]], tuple[str, ...]]:
-    """The encoder's tensors by plain name, and the names of those that it does not need."""
+) -> tuple[dict[str, Floats], tuple[str, ...]]:
+    """The encoder's tensors by BERT's names, and those that it does not need by the file's."""
     before = len(faults)
-    ignored = tuple(name for name in file.tensors if is_ignored(plain_name(name)))
-    stored = _by_plain_name(file, set(ignored), faults)
-    expected = expected_tensors(config)
-    for plain, shape in expected.items():
-        if plain not in stored:
-            faults.append(f"tensor {plain} is missing; it should be {list(shape)}")
-            continue
-        tensor = file.tensors[stored[plain]]
-        if tensor.shape != shape:
-            faults.append(
-                f"tensor {shown(stored[plain])} is {list(tensor.shape)}, expected {list(shape)}"
-            )
-        if not tensor.is_float:
-            faults.append(
-                f"tensor {shown(stored[plain])} is stored as {tensor.dtype}; supported are "
-                f"{supported_dtypes()}"
-            )
+    family = config.family
+    plain = {name: plain_name(name, family) for name in file.tensors}
+    ignored = tuple(name for name in file.tensors if is_ignored(plain[name]))
+    stored = _by_plain_name(
+        {name: each for name, each in plain.items() if not is_ignored(each)}, faults
+    )
+    shapes = expected_tensors(config)
+    own = {name: family.tensor(name) for name in shapes}
+    for name, shape in shapes.items():
+        _compare(own[name], stored.get(own[name]), shape, file, faults)
+    needed = set(own.values())
     faults += [
-        f"tensor {shown(name)} belongs to no part of a {config.family} encoder"
-        for plain, name in stored.items()
-        if plain not in expected
+        f"tensor {shown(stored[extra])} belongs to no part of a {config.model_type} encoder"
+        for extra in stored
+        if extra not in needed
     ]
     if len(faults) > before:
         return {}, ignored
-    tensors = {plain: file.read(stored[plain]) for plain in expected}
-    _check_numbers(tensors, faults)
+    tensors = {name: file.read(stored[own[name]]) for name in shapes}
+    _check_numbers(tensors, own, faults)
     return tensors, ignored
 
 
-def _by_plain_name(file: TensorFile, ignored: set[str], faults: list[str]) -> dict[str, str]:
-    """The file's names of tensors by plain name."""
+def _by_plain_name(plain: Mapping[str, str], faults: list[str]) -> dict[str, str]:
+    """The other way round: the file's names of tensors by the plain ones."""
     stored: dict[str, str] = {}
-    for name in file.tensors:
-        if name in ignored:
-            continue
-        first = stored.setdefault(plain_name(name), name)
+    for name, each in plain.items():
+        first = stored.setdefault(each, name)
         if first != name:
             faults.append(
                 f"tensors {shown(first)} and {shown(name)} are the same part of the encoder"
@@ -197,14 +191,29 @@ def _by_plain_name(file: TensorFile, ignored: set[str], faults: list[str]) -> di
     return stored
 
 
-def _check_numbers(tensors: Mapping[str, NDArray[np.float32]], faults: list[str]) -> None:
+def _compare(
+    wanted: str, name: str | None, shape: Shape, file: TensorFile, faults: list[str]
+) -> None:
+    if name is None:
+        faults.append(f"tensor {wanted} is missing; it should be {list(shape)}")
+        return
+    tensor = file.tensors[name]
+    if tensor.shape != shape:
+        faults.append(f"tensor {name} is {list(tensor.shape)}, expected {list(shape)}")
+    if not tensor.is_float:
+        faults.append(f"tensor {name} is stored as {tensor.dtype}; supported: {supported_dtypes()}")
+
+
+def _check_numbers(
+    tensors: Mapping[str, Floats], own: Mapping[str, str], faults: list[str]
+) -> None:
     """All are finite, and nothing that the chip is to hold lies beyond the range of F16."""
     largest = {name: float(np.abs(numbers).max()) for name, numbers in tensors.items()}
     for name, most in largest.items():
         if not np.isfinite(most):
-            faults.append(f"tensor {name} holds NaN or infinity")
+            faults.append(f"tensor {own[name]} holds NaN or infinity")
         elif most > LARGEST_HALF:
-            faults.append(f"tensor {name} holds {most:g}; halves end at {LARGEST_HALF:g}")
-    rows = [largest[name] for name in (WORDS, POSITIONS, TYPES)]
+            faults.append(f"tensor {own[name]} holds {most:g}; halves end at {LARGEST_HALF:g}")
+    rows = [largest[name] for name in (WORDS, POSITIONS, TYPES) if name in largest]
     if sum(rows) > LARGEST_HALF >= max(rows):
         faults.append(f"sums of embeddings may reach {sum(rows):g}; halves end at {LARGEST_HALF:g}")

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 
-from tilewright.frontend.json_files import Settings, quoted
+from tilewright.frontend.families import FAMILIES, Family
+from tilewright.frontend.json_files import Settings
 
 MOST_LAYERS = 1024
 MOST_WIDTH = 1 << 16
@@ -38,38 +39,15 @@ ACTIVATIONS = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
-    """A kind of checkpoint with BERT's layers."""
-
-    prefix: str
-    """Before the names of tensors where the file holds a model with a head."""
-    padding_token: int
-    """Where `config.json` does not say."""
-    positions_after_padding: bool
-    """Position numbers start behind that of the padding token (RoBERTa), not at 0."""
-
-
-FAMILIES = MappingProxyType(
-    {
-        "bert": Family("bert.", 0, False),
-        "roberta": Family("roberta.", 1, True),
-        "xlm-roberta": Family("roberta.", 1, True),
-        "camembert": Family("roberta.", 1, True),
-    }
-)
-"""By `model_type`."""
-
-
-@dataclass(frozen=True, slots=True)
 class EncoderConfig:
     """Sizes of an encoder in elements, and what differs between encoders.
 
     `inner` is the width between the two products of the feed-forward part; `words`, `positions` and
     `types` are the rows of the three tables of embeddings, `first_position` the row of the first
-    token's position.
+    token's position. A family without types has 0 of them.
     """
 
-    family: str
+    model_type: str
     layers: int
     width: int
     heads: int
@@ -81,6 +59,10 @@ class EncoderConfig:
     types: int
     padding_token: int
     first_position: int
+
+    @property
+    def family(self) -> Family:
+        return FAMILIES[self.model_type]
 
     @property
     def head_size(self) -> int:
@@ -96,44 +78,33 @@ def read_config(settings: Settings) -> EncoderConfig | None:
     """The encoder that `settings` describes; `None` if `settings` gained faults."""
     before = len(settings.faults)
     _check_variants(settings)
-    family = settings.text("model_type")
-    known = FAMILIES.get(family)
-    if known is None:
-        settings.fault("model_type", f"is {quoted(family)}; supported are {', '.join(FAMILIES)}")
-        known = FAMILIES["bert"]
-    padding = settings.whole("pad_token_id", known.padding_token, least=0, most=MOST_ROWS)
+    model_type = settings.choice("model_type", FAMILIES)
+    if model_type is None:
+        return None
+    family = FAMILIES[model_type]
+    padding = settings.whole("pad_token_id", family.padding_token, least=0, most=MOST_ROWS)
+    activation = settings.choice(family.setting("hidden_act"), ACTIVATIONS, "gelu")
     config = EncoderConfig(
-        family=family,
-        layers=settings.whole("num_hidden_layers", most=MOST_LAYERS),
-        width=settings.whole("hidden_size", most=MOST_WIDTH),
-        heads=settings.whole("num_attention_heads", most=MOST_WIDTH),
-        inner=settings.whole("intermediate_size", most=MOST_WIDTH),
-        activation=_activation(settings),
+        model_type=model_type,
+        layers=settings.whole(family.setting("num_hidden_layers"), most=MOST_LAYERS),
+        width=settings.whole(family.setting("hidden_size"), most=MOST_WIDTH),
+        heads=settings.whole(family.setting("num_attention_heads"), most=MOST_WIDTH),
+        inner=settings.whole(family.setting("intermediate_size"), most=MOST_WIDTH),
+        activation=ACTIVATIONS[activation or "gelu"],
         epsilon=settings.number("layer_norm_eps", 1e-12),
         words=settings.whole("vocab_size", most=MOST_ROWS),
         positions=settings.whole("max_position_embeddings", most=MOST_ROWS),
-        types=settings.whole("type_vocab_size", 2, most=MOST_ROWS),
+        types=settings.whole("type_vocab_size", 2, most=MOST_ROWS) if family.has_types else 0,
         padding_token=padding,
-        first_position=padding + 1 if known.positions_after_padding else 0,
+        first_position=padding + 1 if family.positions_after_padding else 0,
     )
     if len(settings.faults) == before:
         _check_sizes(config, settings)
     return config if len(settings.faults) == before else None
 
 
-def _activation(settings: Settings) -> Activation:
-    name = settings.text("hidden_act", "gelu")
-    if name not in ACTIVATIONS:
-        settings.fault("hidden_act", f"is {quoted(name)}; supported are {', '.join(ACTIVATIONS)}")
-    return ACTIVATIONS.get(name, Activation.GELU)
-
-
 def _check_variants(settings: Settings) -> None:
-    positions = settings.text("position_embedding_type", "absolute")
-    if positions != "absolute":
-        settings.fault(
-            "position_embedding_type", f'is {quoted(positions)}; supported is "absolute"'
-        )
+    settings.choice("position_embedding_type", ("absolute",), "absolute")
     for key in ("is_decoder", "add_cross_attention", "is_encoder_decoder"):
         if settings.flag(key, False):
             settings.fault(key, "is true; supported are encoders only")
@@ -144,8 +115,8 @@ def _check_variants(settings: Settings) -> None:
 def _check_sizes(config: EncoderConfig, settings: Settings) -> None:
     if config.width % config.heads:
         settings.fault(
-            "hidden_size",
-            f"is {config.width}, no multiple of num_attention_heads ({config.heads})",
+            config.family.setting("hidden_size"),
+            f"is {config.width}, which {config.heads} heads do not divide",
         )
     if config.padding_token >= config.words:
         settings.fault("pad_token_id", f"is {config.padding_token}; vocab_size is {config.words}")

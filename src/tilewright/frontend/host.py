@@ -51,11 +51,12 @@ def look_up(checkpoint: Checkpoint, texts: TokenBatch) -> Floats:
     own = _own_tokens(texts.counts, texts.tokens)
     positions = config.first_position + np.nonzero(own)[1]
     _check_range(texts.ids[own], config.words, "word")
-    _check_range(texts.types[own], config.types, "type")
+    _check_range(texts.types[own], max(config.types, 1), "type")
     _check_range(positions, config.positions, "position")
     sums = np.zeros((*texts.ids.shape, config.width), np.float32)
-    words, types = tables[WORDS][texts.ids[own]], tables[TYPES][texts.types[own]]
-    sums[own] = words + types + tables[POSITIONS][positions]
+    sums[own] = tables[WORDS][texts.ids[own]] + tables[POSITIONS][positions]
+    if config.types:
+        sums[own] += tables[TYPES][texts.types[own]]
     return sums
 
 

@@ -1,6 +1,7 @@
-"""The tensors that an encoder consists of, by the names that checkpoints give them."""
+"""The tensors that an encoder consists of, by the names that BERT's checkpoints give them."""
 
-from tilewright.frontend.config import FAMILIES, EncoderConfig
+from tilewright.frontend.config import EncoderConfig
+from tilewright.frontend.families import Family
 from tilewright.graph import Shape
 
 WORDS = "embeddings.word_embeddings.weight"
@@ -17,12 +18,15 @@ UP = "intermediate.dense"
 DOWN = "output.dense"
 SECOND_NORM = "output.LayerNorm"
 
-_IGNORED = ("pooler.", "cls.", "lm_head.", "classifier.", "qa_outputs.")
+_IGNORED = (
+    *("pooler.", "cls.", "lm_head.", "classifier.", "pre_classifier.", "qa_outputs."),
+    *("vocab_transform.", "vocab_layer_norm.", "vocab_projector."),
+)
 _IGNORED_BUFFERS = ("embeddings.position_ids", "embeddings.token_type_ids")
 
 
 def layer_name(layer: int, part: str) -> str:
-    """What checkpoints call a part of a layer, without `.weight` or `.bias`."""
+    """What BERT's checkpoints call a part of a layer, without `.weight` or `.bias`."""
     return f"encoder.layer.{layer}.{part}"
 
 
@@ -32,10 +36,11 @@ def expected_tensors(config: EncoderConfig) -> dict[str, Shape]:
     shapes: dict[str, Shape] = {
         WORDS: (config.words, width),
         POSITIONS: (config.positions, width),
-        TYPES: (config.types, width),
         f"{EMBEDDING_NORM}.weight": (width,),
         f"{EMBEDDING_NORM}.bias": (width,),
     }
+    if config.types:
+        shapes[TYPES] = (config.types, width)
     products = {
         QUERY: (width, width),
         KEY: (width, width),
@@ -54,10 +59,9 @@ def expected_tensors(config: EncoderConfig) -> dict[str, Shape]:
     return shapes
 
 
-def plain_name(name: str) -> str:
-    """A tensor's name without its family's prefix, and with today's words for a norm's two rows."""
-    for prefix in sorted({family.prefix for family in FAMILIES.values()}):
-        name = name.removeprefix(prefix)
+def plain_name(name: str, family: Family) -> str:
+    """A tensor's name without the family's prefix, and with today's words for a norm's two rows."""
+    name = name.removeprefix(family.prefix)
     for old, new in (("LayerNorm.gamma", "LayerNorm.weight"), ("LayerNorm.beta", "LayerNorm.bias")):
         if name.endswith(old):
             name = name.removesuffix(old) + new

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,16 @@ class Settings:
             return value
         self._refuse(key, value, "a string")
         return ""
+
+    def choice(self, key: str, options: Iterable[str], default: str | None = None) -> str | None:
+        """One of `options`; `None` if it is none of them. Without a default the key is needed."""
+        value = self._value(key, default)
+        known = tuple(options)
+        if isinstance(value, str) and value in known:
+            return value
+        found = f"is {quoted(value)}" if key in self.values else "is missing"
+        self.fault(key, f"{found}; supported: {', '.join(known)}")
+        return None
 
     def fault(self, key: str, message: str) -> None:
         """Note that the value of `key` will not do."""

@@ -131,12 +131,8 @@ def _settings(folder: Path, inside: Path, file: str, faults: list[str]) -> Setti
 
 def _poolings(settings: Settings) -> tuple[Pooling, ...]:
     if settings.values.get("pooling_mode") is not None:
-        name = settings.text("pooling_mode")
-        if name not in _BY_NAME:
-            settings.fault(
-                "pooling_mode", f"is {quoted(name)}; supported are {', '.join(_BY_NAME)}"
-            )
-        return (_BY_NAME.get(name, Pooling.MEAN),)
+        name = settings.choice("pooling_mode", _BY_NAME)
+        return () if name is None else (_BY_NAME[name],)
     by_key = {each.key: each for each in Pooling}
     flags = [key for key in settings.values if key.startswith("pooling_mode_")]
     asked = {key for key in flags if settings.flag(key, False)}

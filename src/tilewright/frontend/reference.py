@@ -35,11 +35,10 @@ def reference_vectors(checkpoint: Checkpoint, texts: TokenBatch) -> Floats:
 def _encode(checkpoint: Checkpoint, ids: NDArray[np.int32], types: NDArray[np.int32]) -> Floats:
     t, config = checkpoint.tensors, checkpoint.config
     positions = config.first_position + np.arange(len(ids))
-    x = (
-        t["embeddings.word_embeddings.weight"][ids]
-        + t["embeddings.position_embeddings.weight"][positions]
-        + t["embeddings.token_type_embeddings.weight"][types]
-    )
+    x = t["embeddings.word_embeddings.weight"][ids]
+    x = x + t["embeddings.position_embeddings.weight"][positions]
+    if config.types:
+        x = x + t["embeddings.token_type_embeddings.weight"][types]
     x = _norm(checkpoint, "embeddings.LayerNorm", x)
     for layer in range(config.layers):
         at = f"encoder.layer.{layer}"

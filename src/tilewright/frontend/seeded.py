@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 
 from tilewright.files import write_atomically
-from tilewright.frontend.config import FAMILIES, EncoderConfig, read_config
+from tilewright.frontend.config import EncoderConfig, read_config
+from tilewright.frontend.families import FAMILIES
 from tilewright.frontend.inventory import expected_tensors
 from tilewright.frontend.json_files import Settings
 from tilewright.frontend.modules import Pooling
@@ -37,7 +38,7 @@ class SeededModel:
     """What to write. Sizes are those of `EncoderConfig`; `activation` is a `hidden_act`."""
 
     seed: int = 0
-    family: str = "bert"
+    model_type: str = "bert"
     layers: int = 2
     width: int = 64
     heads: int = 4
@@ -79,8 +80,8 @@ def write_seeded_checkpoint(folder: Path, model: SeededModel) -> Path:
 
 
 def _config(model: SeededModel) -> dict[str, Any]:
-    return {
-        "model_type": model.family,
+    settings = {
+        "model_type": model.model_type,
         "num_hidden_layers": model.layers,
         "hidden_size": model.width,
         "num_attention_heads": model.heads,
@@ -93,6 +94,8 @@ def _config(model: SeededModel) -> dict[str, Any]:
         "pad_token_id": VOCABULARY.index("[PAD]"),
         "position_embedding_type": "absolute",
     }
+    family = FAMILIES[model.model_type]
+    return {family.setting(key): value for key, value in settings.items()}
 
 
 def _checked(settings: dict[str, Any]) -> EncoderConfig:
@@ -106,7 +109,6 @@ def _checked(settings: dict[str, Any]) -> EncoderConfig:
 def _tensors(config: EncoderConfig, seed: int) -> dict[str, NDArray[np.float32]]:
     """Numbers of the sizes that trained encoders have, so that attention picks and chooses."""
     rng = np.random.default_rng(seed)
-    prefix = FAMILIES[config.family].prefix if config.family != "bert" else ""
 
     def numbers(name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
         spread = 0.1
@@ -115,7 +117,10 @@ def _tensors(config: EncoderConfig, seed: int) -> dict[str, NDArray[np.float32]]
         centre = 1.0 if name.endswith("LayerNorm.weight") else 0.0
         return rng.normal(centre, spread, shape).astype(np.float32)
 
-    return {prefix + name: numbers(name, shape) for name, shape in expected_tensors(config).items()}
+    return {
+        config.family.tensor(name): numbers(name, shape)
+        for name, shape in expected_tensors(config).items()
+    }
 
 
 def _modules(normalise: bool) -> list[dict[str, Any]]:

@@ -15,6 +15,8 @@ from tilewright.frontend.json_files import Settings, read_settings, read_small
 
 TOKENISER = "tokenizer.json"
 VOCABULARY = "vocab.txt"
+WORD_PIECES = ("bert", "distilbert")
+"""Kinds of models whose tokeniser is BERT's, so that a list of words is enough."""
 TOKENISER_SETTINGS = "tokenizer_config.json"
 
 MOST_TOKENISER_BYTES = 64 << 20
@@ -126,7 +128,7 @@ def _listed(texts: Sequence[str]) -> Sequence[str]:
 
 
 def open_tokeniser(
-    folder: Path, family: str, padding_token: int, lower_case: bool, faults: list[str]
+    folder: Path, model_type: str, padding_token: int, lower_case: bool, faults: list[str]
 ) -> TextTokeniser | None:
     """The tokeniser in `folder`; `None`, and a line in `faults`, if it cannot be used."""
     settings = None
@@ -135,7 +137,7 @@ def open_tokeniser(
     settings = settings or Settings(TOKENISER_SETTINGS, {}, faults)
     if (folder / TOKENISER).exists():
         path, make = folder / TOKENISER, _from_description
-    elif family == "bert" and (folder / VOCABULARY).exists():
+    elif model_type in WORD_PIECES and (folder / VOCABULARY).exists():
         path, make = folder / VOCABULARY, _from_vocabulary
     else:
         faults.append(f"{TOKENISER}: there is no such file")
