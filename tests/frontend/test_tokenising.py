@@ -91,9 +91,10 @@ def test_more_tokens_than_there_are_positions(checkpoint: Checkpoint) -> None:
         checkpoint.tokenise(["the"], 41)
 
 
-def test_a_list_of_words_does_as_well(copied: Path, checkpoint: Checkpoint) -> None:
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_list_of_words_does_as_well(copied: Path, checkpoint: Checkpoint, end: str) -> None:
     (copied / "tokenizer.json").unlink()
-    (copied / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n")
+    (copied / "vocab.txt").write_bytes("".join(word + end for word in VOCABULARY).encode())
     loaded = load_checkpoint(copied)
     texts = ["The cát, of [MASK] Ωx", "", "日本 x_y"]
     expected = checkpoint.tokenise(texts)

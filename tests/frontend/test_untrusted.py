@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tilewright.errors import TilewrightError
-from tilewright.frontend import CheckpointError, TextError, load_checkpoint
+from tilewright.frontend import Checkpoint, CheckpointError, TextError, load_checkpoint
 
 FILES = (
     "config.json",
@@ -151,6 +151,9 @@ def _weights(header: object, data: bytes = b"") -> bytes:
         _weights({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 1 << 60]}}, bytes(4)),
         _weights({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}, bytes(99)),
         _weights({"a" * 900_000: {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}, bytes(4)),
+        _weights(
+            {"\x1b[2J\n" * 99: {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}}, bytes(8)
+        ),
         _weights({"\x1b[2J\n": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}, bytes(4)),
         _weights(
             {
@@ -164,6 +167,24 @@ def _weights(header: object, data: bytes = b"") -> bytes:
 def test_headers_that_are_wrong_or_much(copied: Path, content: bytes) -> None:
     (copied / WEIGHTS).write_bytes(content)
     assert "\x1b" not in _refused(copied)
+
+
+def test_a_tokeniser_that_panics(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rust's panics reach Python as exceptions that are no `Exception`."""
+
+    class PanicException(BaseException):
+        pass
+
+    class Panicking:
+        def enable_truncation(self, most: int) -> None:
+            pass
+
+        def encode_batch(self, texts: list[str]) -> None:
+            raise PanicException("index out of bounds")
+
+    monkeypatch.setattr(checkpoint.tokeniser, "_tokenizer", Panicking())
+    with pytest.raises(TextError, match="does not take a text: index out of bounds"):
+        checkpoint.tokenise(["a text"])
 
 
 @pytest.mark.parametrize("path", ["..", "../other", "/etc", "a/../../b", "\0", 5])

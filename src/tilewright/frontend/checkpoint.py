@@ -1,7 +1,7 @@
 """A checkpoint: an encoder's sizes, its tensors, its tokeniser, and what comes after it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
@@ -42,8 +42,8 @@ class Checkpoint:
     path: Path
     config: EncoderConfig
     sentence: SentenceModel
-    tokeniser: TextTokeniser
-    tensors: Mapping[str, Floats]
+    tokeniser: TextTokeniser = field(repr=False)
+    tensors: Mapping[str, Floats] = field(repr=False)
     ignored: tuple[str, ...]
 
     @property
@@ -76,10 +76,10 @@ def load_checkpoint(path: Path | str) -> Checkpoint:
     Everything is read and checked; raises `CheckpointError`, which lists all that is wrong.
     """
     path = Path(path)
-    if not path.exists():
-        raise CheckpointError(path, ["there is no such file or folder"])
     faults: list[str] = []
     try:
+        if not path.exists():
+            raise CheckpointError(path, ["there is no such file or folder"])
         loaded = _load(path, faults)
     except OSError as fault:
         raise CheckpointError(path, [*faults, str(fault)]) from fault

@@ -12,8 +12,6 @@ from tilewright.files import FileError, read_bytes
 MOST_BYTES = 1 << 20
 """Of a file of settings; those of real checkpoints have a few kilobytes."""
 
-_MOST_QUOTED = 60
-
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -84,18 +82,18 @@ class Settings:
             self.fault(key, f"is {quoted(value)}; it must be {expected}")
 
 
-def quoted(value: Any) -> str:
-    """A JSON value as in messages: shortened, on one line."""
+def quoted(value: Any, most: int = 60) -> str:
+    """A JSON value as in messages: on one line, cut to about `most` characters."""
     try:
         text = json.dumps(value)
     except (RecursionError, ValueError):  # nested too deep, or a number of thousands of digits
         return f"a {type(value).__name__}"
-    return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
-def shown(name: str) -> str:
-    """A name from a file as in messages: as it is, unless it is long or does not print."""
-    return name if name.isprintable() and len(name) <= _MOST_QUOTED * 2 else quoted(name)
+def shown(text: str) -> str:
+    """Text from a file as in messages: as it is, unless it is long or does not print."""
+    return text if text.isprintable() and len(text) <= 200 else quoted(text, 200)
 
 
 def read_settings(path: Path, name: str, faults: list[str]) -> Settings | None:
@@ -120,7 +118,7 @@ def read_json(path: Path, name: str, faults: list[str]) -> Any:
         faults.append(f"{name}: nested too deep to be settings")
         return None
     except ValueError as fault:  # includes bytes that are no UTF-8
-        faults.append(f"{name}: not JSON: {fault}")
+        faults.append(f"{name}: not JSON: {shown(str(fault))}")
         return None
     if value is None:
         faults.append(f"{name}: expected settings, found null")

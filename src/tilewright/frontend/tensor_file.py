@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
+from tilewright.frontend.json_files import shown
 from tilewright.graph import Shape
 
 MOST_HEADER_BYTES = 8 << 20
@@ -74,7 +75,7 @@ def open_tensors(path: Path, faults: list[str]) -> TensorFile | None:
         content: NDArray[np.uint8] = np.memmap(path, np.uint8, "r")
         header = json.loads(content[_LENGTH.size : start].tobytes())
     except (OSError, SafetensorError, ValueError, RecursionError) as fault:
-        faults.append(f"{path.name}: {fault}")
+        faults.append(f"{path.name}: {shown(str(fault))}")
         return None
     tensors = {
         name: StoredTensor(entry["dtype"], tuple(entry["shape"]), start + entry["data_offsets"][0])

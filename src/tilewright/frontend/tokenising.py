@@ -1,7 +1,8 @@
 """Texts to numbered tokens, by the checkpoint's own tokeniser."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from tilewright.frontend.faults import TextError
-from tilewright.frontend.json_files import Settings, read_settings, read_small
+from tilewright.frontend.json_files import Settings, read_settings, read_small, shown
 
 TOKENISER = "tokenizer.json"
 VOCABULARY = "vocab.txt"
@@ -105,8 +106,9 @@ class TextTokeniser:
     def _encode(self, texts: list[str], most: int) -> list[Encoding]:
         self._tokenizer.enable_truncation(most)
         try:
-            encodings: list[Encoding] = self._tokenizer.encode_batch(texts)
-        except Exception as fault:  # the library's errors have no class of their own
+            with _library_errors():
+                encodings: list[Encoding] = self._tokenizer.encode_batch(texts)
+        except ValueError as fault:
             raise TextError(f"the tokeniser does not take a text: {fault}") from fault
         return encodings
 
@@ -121,10 +123,11 @@ class TextTokeniser:
         return text.lower() if self._lower_case else text
 
 
-def _listed(texts: Sequence[str]) -> Sequence[str]:
-    if isinstance(texts, str) or not texts:
+def _listed(texts: Sequence[str]) -> list[str]:
+    listed = [] if isinstance(texts, str) else list(texts)
+    if not listed:
         raise TextError(f"expected a list of one text or more, found {texts!r}")
-    return texts
+    return listed
 
 
 def open_tokeniser(
@@ -146,16 +149,26 @@ def open_tokeniser(
     if content is None:
         return None
     before = len(faults)
+    limit = _stated_limit(settings)
     try:
-        tokenizer = make(content, settings)
-        limit = _stated_limit(settings)
-        return TextTokeniser(tokenizer, padding_token, lower_case, limit)
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as fault:  # panics of the library are no `Exception`
+        with _library_errors():
+            return TextTokeniser(make(content, settings), padding_token, lower_case, limit)
+    except ValueError as fault:
         if len(faults) == before:
             faults.append(f"{path.name}: {fault}")
         return None
+
+
+@contextmanager
+def _library_errors() -> Iterator[None]:
+    """As `ValueError`: plain `Exception`s, and panics, which derive from `BaseException`."""
+    try:
+        yield
+    except BaseException as fault:
+        kinds = {kind.__name__ for kind in type(fault).__mro__}
+        if isinstance(fault, Exception) or "PanicException" in kinds:
+            raise ValueError(shown(str(fault))) from fault
+        raise
 
 
 def _stated_limit(settings: Settings) -> int | None:
@@ -170,7 +183,8 @@ def _from_description(content: bytes, settings: Settings) -> Tokenizer:
 
 def _from_vocabulary(content: bytes, settings: Settings) -> Tokenizer:
     """BERT's tokeniser, of a list of words, one to a line."""
-    numbers = {word: number for number, word in enumerate(content.decode().split("\n")) if word}
+    lines = content.decode().replace("\r\n", "\n").split("\n")
+    numbers = {word: number for number, word in enumerate(lines) if word}
     marks = {key: settings.text(key, mark) for key, mark in _MARKS.items()}
     missing = [mark for mark in marks.values() if mark not in numbers]
     if missing:
