@@ -105,6 +105,12 @@ def test_without_modules_the_mean_is_pooled(copied: Path, checkpoint: Checkpoint
     np.testing.assert_allclose(vectors, reference_vectors(checkpoint, texts), atol=1e-6)
 
 
+def test_vectors_are_normalised_only_where_a_module_says_so(tmp_path: Path) -> None:
+    for normalise in (True, False):
+        folder = write_seeded_checkpoint(tmp_path, replace(SMALL, normalise=normalise))
+        assert load_checkpoint(folder).sentence.normalise == normalise
+
+
 def test_an_encoder_in_a_folder_of_its_own(copied: Path) -> None:
     inner = copied / "0_Transformer"
     inner.mkdir()

@@ -1,5 +1,6 @@
 """Texts to tokens, against the rules of WordPiece done by hand."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -68,6 +69,41 @@ def test_a_text_is_tokenised_alike_in_any_company(checkpoint: Checkpoint, texts:
         alone = checkpoint.tokenise([text])
         assert alone.counts[0] == together.counts[row]
         assert np.array_equal(alone.ids[0], together.ids[row, : alone.tokens])
+
+
+def test_white_space_at_the_ends_does_not_count(copied: Path) -> None:
+    """To a tokeniser without rules for white space."""
+    path = copied / "tokenizer.json"
+    values = json.loads(path.read_text()) | {"normalizer": None, "pre_tokenizer": None}
+    path.write_text(json.dumps(values))
+    tokens = load_checkpoint(copied).tokenise(["\n the  "])
+    assert tokens.ids.tolist() == [_spelled("[CLS]", "the", "[SEP]")]
+
+
+def test_lengths_in_the_tokeniser_s_file_do_not_count(copied: Path, checkpoint: Checkpoint) -> None:
+    """The model's files state the lengths; tokenizer.json has those of some use of it."""
+    path = copied / "tokenizer.json"
+    lengths = {
+        "truncation": {
+            "direction": "Right",
+            "max_length": 4,
+            "strategy": "LongestFirst",
+            "stride": 0,
+        },
+        "padding": {
+            "strategy": {"Fixed": 30},
+            "direction": "Left",
+            "pad_to_multiple_of": None,
+            "pad_id": 1,
+            "pad_type_id": 1,
+            "pad_token": "[UNK]",
+        },
+    }
+    path.write_text(json.dumps(json.loads(path.read_text()) | lengths))
+    texts = ["the of the of the", "x"]
+    tokens, expected = load_checkpoint(copied).tokenise(texts), checkpoint.tokenise(texts)
+    assert np.array_equal(tokens.ids, expected.ids)
+    assert np.array_equal(tokens.counts, expected.counts)
 
 
 def test_an_empty_text_has_the_tokens_that_every_text_has(checkpoint: Checkpoint) -> None:

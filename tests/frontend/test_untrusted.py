@@ -74,6 +74,18 @@ def test_folders_in_place_of_files(copied: Path, name: str) -> None:
     assert name in _refused(copied)
 
 
+def test_sizes_are_looked_at_before_contents(copied: Path) -> None:
+    settings = copied / "config.json"
+    settings.write_bytes(settings.read_bytes() + b" " * (1 << 20))
+    content = (copied / WEIGHTS).read_bytes()
+    (length,) = struct.unpack_from("<Q", content)
+    header = content[8 : 8 + length] + b" " * (8 << 20)
+    (copied / WEIGHTS).write_bytes(_weights(header, content[8 + length :]))
+    message = _refused(copied)
+    assert "config.json: larger than 1048576 bytes" in message
+    assert f"a header of {length + (8 << 20)} bytes; at most 8388608 are read" in message
+
+
 @_quick
 @given(data=st.data())
 def test_any_value_of_any_setting(folder: Path, copied: Path, data: st.DataObject) -> None:

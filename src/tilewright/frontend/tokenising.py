@@ -73,7 +73,6 @@ class TextTokeniser:
         self._lower_case = lower_case
         self.most_tokens = most_tokens
         tokenizer.no_padding()
-        tokenizer.no_truncation()
         sample = tokenizer.encode("text")
         vocabulary: dict[str, int] = tokenizer.get_vocab(with_added_tokens=True)
         self.words = 1 + max((*vocabulary.values(), *sample.ids), default=-1)
