@@ -8,19 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests.codegen.low.test_lower import Terms, of_graph
+from tests.codegen.low.symbolic import Run, Terms, of_graph
 from tests.codegen.low.test_moves import GRAPHS
 from tests.graph.strategies import graphs
 from tilewright.cli.examples import encoder
 from tilewright.codegen.low import (
     BufferKind,
-    KernelStep,
-    LowStep,
-    RepeatStep,
     TileSchedule,
     lifetimes,
     lower,
-    uses,
 )
 from tilewright.codegen.mid import MidGraph, PipelineConfig, plan
 from tilewright.graph import ComputeGraph
@@ -47,50 +43,10 @@ def places(schedule: TileSchedule) -> dict[int, int]:
     return found
 
 
-class Run:
-    """Places hold terms, whoever put them there."""
-
-    def __init__(self, schedule: TileSchedule, terms: Terms) -> None:
-        self._schedule, self._terms = schedule, terms
-        self._places = places(schedule)
-        self._held = {
-            self._places[buffer]: terms("source", name)
-            for name, buffer in schedule.sources
-            if buffer in self._places
-        }
-        self._iterations: dict[int, int] = {}
-        self._run(schedule.steps)
-
-    def outputs(self) -> dict[str, int]:
-        return {name: self._held[self._place(b)] for name, b in self._schedule.outputs}
-
-    def _place(self, buffer: int) -> int:
-        block = self._schedule.buffers[buffer].block
-        if block is not None and block.number is None:
-            sequence = self._schedule.sequences[block.sequence]
-            return self._places[sequence.blocks[self._iterations[sequence.id]]]
-        return self._places[buffer]
-
-    def _run(self, steps: tuple[LowStep, ...]) -> None:
-        for step in steps:
-            if isinstance(step, RepeatStep):
-                for iteration in range(step.count):
-                    self._iterations |= dict.fromkeys(step.sequences, iteration)
-                    self._run(step.body)
-                continue
-            reads = [self._held[self._place(buffer)] for buffer in uses(step).reads]
-            if isinstance(step, KernelStep):
-                count = len(step.operands)
-                term = (step.kernel, step.mode, tuple(reads[:count]), tuple(reads[count:]))
-                reads = [self._terms(*term, step.fused)]
-            for target, held in zip(uses(step).writes, reads, strict=True):
-                self._held[self._place(target)] = held
-
-
 def assert_unspoilt(graph: MidGraph) -> TileSchedule:
     terms = Terms()
     schedule = lower(graph)
-    assert Run(schedule, terms).outputs() == of_graph(graph, terms)
+    assert Run(schedule, terms, places(schedule)).outputs() == of_graph(graph, terms)
     return schedule
 
 

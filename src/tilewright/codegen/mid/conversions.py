@@ -166,6 +166,11 @@ def _repack(storage: Storage, target: Storage) -> Conversion:
         name = "repack_unpack"
     else:
         name = "repack_panel"
+    return _repacked(name, storage, target)
+
+
+def _repacked(name: str, storage: Storage, target: Storage) -> Conversion:
+    """By one call of a kernel on each tile."""
     kernel = CATALOGUE[name]
     call = KernelCall(kernel.name, ("2 bytes",), ("operand 0",), "result")
     return Conversion(
@@ -195,13 +200,4 @@ def _straightened(storage: Storage, spec: OperandSpec, model: CostModel) -> Conv
     straight = _straight(storage, spec.words_along)
     if straight is None:
         return _rearrange(storage, spec.home, model)
-    kernel = CATALOGUE["repack_transpose"]
-    call = KernelCall(kernel.name, ("2 bytes",), ("operand 0",), "result")
-    return Conversion(
-        "Rearrange",
-        storage,
-        straight,
-        OperatorCost(conversion=kernel.cycles(straight.layout.shard_elements)),
-        OperatorBytes(result=straight.layout.shard_bytes),
-        OperatorDispatch((Slot("operand 0", storage), Slot("result", straight)), (call,)),
-    )
+    return _repacked("repack_transpose", storage, straight)
