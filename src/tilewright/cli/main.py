@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from tilewright.cli import asm, bench, demo, disasm, emulate, link, objdump
+from tilewright.cli import asm, bench, demo, disasm, emulate, kernel, link, objdump
 from tilewright.errors import TilewrightError
 
 app = typer.Typer(
@@ -18,6 +18,7 @@ app.command("disasm")(disasm.disasm)
 app.command("link")(link.link)
 app.command("objdump")(objdump.objdump)
 app.command("emulate")(emulate.emulate)
+app.add_typer(kernel.app, name="kernel")
 app.command("demo")(demo.demo)
 app.command("bench")(bench.bench)
 

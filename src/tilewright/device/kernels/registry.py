@@ -1,0 +1,21 @@
+"""All kernels by name, and the names of those that plans may want but nobody wrote yet."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from tilewright.device.kernels.binary import BINARY
+from tilewright.device.kernels.spec import Kernel, KernelFault
+
+KERNELS: Mapping[str, Kernel] = MappingProxyType({kernel.name: kernel for kernel in (*BINARY,)})
+
+REQUIRED: frozenset[str] = frozenset()
+"""Named by plans and not written: a plan with one of them can be priced, not built."""
+
+
+def find_kernel(name: str) -> Kernel:
+    """Raises `KernelFault` for a name that is not registered."""
+    if name in KERNELS:
+        return KERNELS[name]
+    if name in REQUIRED:
+        raise KernelFault(f"the kernel {name} is required by plans, but not written yet")
+    raise KernelFault(f"no kernel {name}; 'tilewright kernel list' names them")
