@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from tilewright.device.kernels.binary import BINARY
+from tilewright.device.kernels.gemm import GEMM_F16
 from tilewright.device.kernels.spec import Kernel, KernelFault
 
-KERNELS: Mapping[str, Kernel] = MappingProxyType({kernel.name: kernel for kernel in (*BINARY,)})
+KERNELS: Mapping[str, Kernel] = MappingProxyType(
+    {kernel.name: kernel for kernel in (*BINARY, *GEMM_F16)}
+)
 
 REQUIRED: frozenset[str] = frozenset()
 """Named by plans and not written: a plan with one of them can be priced, not built."""

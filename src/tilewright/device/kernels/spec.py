@@ -42,6 +42,16 @@ class Role(Enum):
     RESULT = "result"
     UPDATED = "updated"
     """Read and written."""
+    WORKSPACE = "workspace"
+    """Room for values on the way."""
+
+    @property
+    def is_read(self) -> bool:
+        return self in (Role.INPUT, Role.UPDATED)
+
+    @property
+    def is_result(self) -> bool:
+        return self in (Role.RESULT, Role.UPDATED)
 
 
 class Memory(Enum):
@@ -122,7 +132,8 @@ EXACT = Accuracy()
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One kernel. `source` is its assembly, and `name` the symbol of its supervisor function.
+    """One kernel. `source` is its assembly; `name` the symbol of its supervisor function, and after
+    a dot the form of the call if there are several: `gemm_f16.zero`.
 
     - `reference(sizes, inputs)` gives the results by name; inputs are flat arrays by name.
     - `cycles(sizes, places)` is the cost of a call in cycles of the tile clock, from `call` to
@@ -145,6 +156,10 @@ class Kernel:
     accuracy: Accuracy = EXACT
     apart: tuple[tuple[str, str], ...] = ()
     in_place: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def symbol(self) -> str:
+        return self.name.partition(".")[0]
 
     @property
     def arrays(self) -> tuple[Array, ...]:

@@ -23,7 +23,6 @@ from tilewright.device.kernels.spec import (
     KernelFault,
     Memory,
     Places,
-    Role,
     Scalar,
     Sizes,
 )
@@ -75,8 +74,8 @@ def try_kernel(
     operands = [_operand(each, sizes, inputs) for each in kernel.operands]
     addresses = [places[each.name] if isinstance(each, Array) else None for each in kernel.operands]
     run = run_kernel(
-        _image(kernel.source, kernel.name),
-        kernel.name,
+        _image(kernel.source, kernel.symbol),
+        kernel.symbol,
         operands,
         addresses=addresses,
         engine=engine,
@@ -86,7 +85,7 @@ def try_kernel(
     results = {
         array.name: found
         for array in kernel.arrays
-        if array.role is not Role.INPUT and (found := arrays[array.name]) is not None
+        if array.role.is_result and (found := arrays[array.name]) is not None
     }
     # f16 results that are too large are clipped and f32 ones infinite: both without a warning.
     with np.errstate(all="ignore"):
@@ -107,7 +106,7 @@ def sample_inputs(kernel: Kernel, sizes: Sizes, seed: int = 0) -> dict[str, NDAr
     return {
         array.name: array.sample(random, array.count(sizes)).astype(array.dtype)
         for array in kernel.arrays
-        if array.role is not Role.RESULT
+        if array.role.is_read
     }
 
 
@@ -143,7 +142,8 @@ def place_arrays(
         places[array.name] = start
         free[kind] = start + array.bytes(sizes)
         if _has_partner(kernel, array.name):
-            free[kind] = -(-free[kind] // grain) * grain - _GUARD_BYTES
+            past_element = -(-free[kind] // grain) * grain
+            free[kind] = max(free[kind], past_element - _GUARD_BYTES)
         if start + array.bytes(sizes) > ends[kind]:
             raise KernelFault(f"{kernel.name}: {array.name} does not fit into one tile")
     return places
@@ -156,7 +156,7 @@ def _has_partner(kernel: Kernel, name: str) -> bool:
 def _operand(operand: Array | Scalar, sizes: Sizes, inputs: Arrays) -> Operand:
     if isinstance(operand, Scalar):
         return operand.value(sizes)
-    if operand.role is Role.RESULT:
+    if not operand.role.is_read:
         return Output((operand.count(sizes),), operand.dtype)
     return inputs[operand.name]
 
