@@ -21,40 +21,20 @@
 // share no memory element with C, Z or the row.
 
 #include "gemm.inc"
+#include "gemm_supervisor.inc"
+
+#define TO_HALVES STRIDES_OF(NEXT_ROW(ROW_ATOMS), NEXT_ROW(ROW_ATOMS))
+#define TO_SINGLES STRIDES_OF(NEXT_ROW(ROW_ATOMS), NEXT_ROW(2 * ROW_ATOMS))
+
+  GEMM_SUPERVISOR gemm_f16, ROW_ATOMS, TO_HALVES
+  GEMM_FROM_ZERO gemm_f16_zero, f16v4hihov4amp, 5, c
+  GEMM_WITH_PARTIALS gemm_f16_accumulate, f16v4hihov4amp, 5, c, AS_C, c
+  GEMM_WITH_PARTIALS gemm_f16_bias, f16v4hihov4amp, 5, bias, AS_BIAS, c
 
 // ---------------------------------------------------------------------------------------------
-// Supervisors
+// Singles as results: a block of weights is worked in two halves of 8 columns. Each half has a
+// state, with its own addresses in C and in the row.
 // ---------------------------------------------------------------------------------------------
-
-#define S_STATE  m0
-#define S_ENTRY  m1
-#define S_C      m2
-#define S_A      m3
-#define S_B      m4
-#define S_A_NOW  m4
-#define S_ROWS   m5
-#define S_PANEL  m5
-#define S_INNER  m6
-#define S_COLUMN m7
-#define S_START  m8
-#define S_WIDE   m8
-#define S_LEFT   m9
-
-// A step exchanges partial sums of two units of each set. Columns 0, 1 go to the first set, 2, 3 to
-// the second, and so on, so that results leave in order.
-.macro WEIGHTS wide
-  .irp first, 0, 32, 8, 40, 16, 48, 24, 56
-  .if \wide
-    .irp entry, 0, 2, 4, 6
-      ld128putcs \first + \entry
-    .endr
-  .else
-    .irp entry, 0, 1, 2, 3, 4, 5, 6, 7
-      ld64putcs \first + \entry
-    .endr
-  .endif
-  .endr
-.endm
 
 // With a single set, units are in order of columns.
 .macro HALF_WEIGHTS wide
@@ -68,97 +48,6 @@
     .set .Lentry, .Lentry + 1 + \wide
   .endr
 .endm
-
-.macro LOAD_AND_RUN name weights
-  brnz    $S_WIDE, .L\name\()_wide
-  \weights 0
-  bri     .L\name\()_run
-.L\name\()_wide:
-  \weights 1
-.L\name\()_run:
-  runall  $S_ENTRY, $S_STATE, 0
-.endm
-
-.macro SUPERVISOR_FUNCTION name
-  .section .text.\name, "ax"
-  .globl \name
-  .type \name, @function
-  .supervisor
-  .align 8
-DEF_STACK_USAGE 0 \name
-\name:
-.endm
-
-// Writes what the workers need, and chooses S_ENTRY, the first worker, by the start.
-.macro GEMM_PROLOGUE name
-  setzi   $S_STATE, \name\()_state
-  put     $CCCSLOAD, $S_B
-  cmpeq   $S_LEFT, $S_START, 1
-  add     $S_ENTRY, $S_ROWS, CTXT_WORKERS - 1
-  add     $S_INNER, $S_INNER, -1
-  add     $S_COLUMN, $S_COLUMN, -1
-  st32    $S_START, $S_STATE, $mzero, STATE_BIAS
-  st32    $S_C, $S_STATE, $mzero, STATE_C
-  st32    $S_ENTRY, $S_STATE, $mzero, STATE_ROWS
-  setzi   $S_ENTRY, \name\()_zero_first
-  brz     $S_START, .L\name\()_chosen
-  setzi   $S_ENTRY, \name\()_accumulate_first
-  brnz    $S_LEFT, .L\name\()_chosen
-  setzi   $S_ENTRY, \name\()_bias_first
-.L\name\()_chosen:
-  shr     $S_WIDE, $S_B, 19
-  shl     $S_PANEL, $S_ROWS, A_ROW_LOG2
-  st32    $S_ENTRY, $S_STATE, $mzero, STATE_FIRST
-.endm
-
-// States, with what is the same in all calls: the strides of workers.
-.macro STATES_OF name states row_atoms
-  .section .data.\name, "aw"
-  .align 4
-  .type \name\()_state, @object
-\name\()_state:
-  .space 4 * STATE_STRIDES
-  .long STRIDES_OF(NEXT_ROW(ROW_ATOMS), NEXT_ROW(\row_atoms))
-  .space 4 * (\states * STATE_WORDS - STATE_STRIDES - 1)
-  .size \name\()_state, . - \name\()_state
-.endm
-
-  SUPERVISOR_FUNCTION gemm_f16
-  GEMM_PROLOGUE gemm_f16
-.Lf16_column:
-  mov     $S_A_NOW, $S_A
-  mov     $S_LEFT, $S_INNER
-.Lf16_block:
-  st32    $S_A_NOW, $S_STATE, $mzero, STATE_A
-  LOAD_AND_RUN gemm_f16, WEIGHTS
-  setzi   $S_ENTRY, gemm_f16_accumulate
-  add     $S_A_NOW, $S_A_NOW, $S_PANEL
-  sync    TEXCH_SYNCZONE_LOCAL
-  brnzdec $S_LEFT, .Lf16_block
-  // The next 16 columns.
-  brz     $S_COLUMN, .Lf16_done
-  ld32    $S_LEFT, $S_STATE, $mzero, STATE_BIAS
-  ld32    $S_ENTRY, $S_STATE, $mzero, STATE_FIRST
-  add     $S_C, $S_C, $S_PANEL
-  st32    $S_C, $S_STATE, $mzero, STATE_C
-  add     $S_LEFT, $S_LEFT, 32
-  add     $S_ENTRY, $S_ENTRY, gemm_f16_zero - gemm_f16_zero_first
-  st32    $S_LEFT, $S_STATE, $mzero, STATE_BIAS
-  add     $S_COLUMN, $S_COLUMN, -1
-  bri     .Lf16_column
-.Lf16_done:
-  br      $lr
-  .size gemm_f16, . - gemm_f16
-
-  STATES_OF gemm_f16, 1, 4
-  GEMM_FROM_ZERO gemm_f16_zero, f16v4hihov4amp, 5, c
-  GEMM_WITH_PARTIALS gemm_f16_accumulate, f16v4hihov4amp, 5, c, AS_C, c
-  GEMM_WITH_PARTIALS gemm_f16_bias, f16v4hihov4amp, 5, bias, AS_BIAS, c
-
-// ---------------------------------------------------------------------------------------------
-// Singles as results: a block of weights is worked in two halves of 8 columns. Each half has a
-// state, with its own addresses in C and in the row.
-// ---------------------------------------------------------------------------------------------
 
 #define HALF_ROW 32
 #define OTHER    STATE_WORDS
@@ -207,7 +96,7 @@ DEF_STACK_USAGE 0 \name
   br      $lr
   .size gemm_f16_f32, . - gemm_f16_f32
 
-  STATES_OF gemm_f16_f32, 2, 8
+  STATES_OF gemm_f16_f32, 2, TO_SINGLES
   GEMM_FROM_ZERO gemm_f16_f32_zero, f16v4sisoamp, 6, c
   GEMM_WITH_PARTIALS gemm_f16_f32_accumulate, f16v4sisoamp, 6, c, AS_C, c
   GEMM_WITH_PARTIALS gemm_f16_f32_bias, f16v4sisoamp, 6, bias, AS_BIAS, c
@@ -276,7 +165,7 @@ DEF_STACK_USAGE 0 \name
   br      $lr
   .size gemm_f16_rows, . - gemm_f16_rows
 
-  STATES_OF gemm_f16_rows, 1, 4
+  STATES_OF gemm_f16_rows, 1, TO_HALVES
   GEMM_FROM_ZERO gemm_f16_rows_zero, f16v4hihov4amp, 5, c
   GEMM_FROM_ZERO gemm_f16_rows_only_zero, f16v4hihov4amp, 5, z
   GEMM_WITH_PARTIALS gemm_f16_rows_accumulate, f16v4hihov4amp, 5, c, AS_C, c

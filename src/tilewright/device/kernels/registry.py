@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from tilewright.device.kernels.binary import BINARY
-from tilewright.device.kernels.gemm import GEMM_F16
+from tilewright.device.kernels.gemm import GEMM
 from tilewright.device.kernels.spec import Kernel, KernelFault
 
 KERNELS: Mapping[str, Kernel] = MappingProxyType(
-    {kernel.name: kernel for kernel in (*BINARY, *GEMM_F16)}
+    {kernel.name: kernel for kernel in (*BINARY, *GEMM)}
 )
 
 REQUIRED: frozenset[str] = frozenset()
