@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from tilewright.device.kernels.binary import BINARY
+from tilewright.device.kernels.casts import CASTS
 from tilewright.device.kernels.gemm import GEMM
 from tilewright.device.kernels.spec import Kernel, KernelFault
+from tilewright.device.kernels.unary import UNARY
 
 KERNELS: Mapping[str, Kernel] = MappingProxyType(
-    {kernel.name: kernel for kernel in (*BINARY, *GEMM)}
+    {kernel.name: kernel for kernel in (*BINARY, *UNARY, *CASTS, *GEMM)}
 )
 
 REQUIRED: frozenset[str] = frozenset()

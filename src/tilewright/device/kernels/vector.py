@@ -1,30 +1,31 @@
 """What vector kernels share: whole atoms, six workers that take turns, and what a call costs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
 
+from tilewright.device.kernels.launches import launch_end
 from tilewright.device.kernels.spec import (
     ATOM_BYTES,
     Array,
     Places,
     Role,
+    Sample,
     Scalar,
     Size,
     Sizes,
+    normal,
 )
 from tilewright.target.geometry import WORKERS
-from tilewright.target.timing import WORKER_STEP
 
 LARGEST = 1 << 17
 """Elements of a vector call, which more than fill a tile."""
 N = Size("n", maximum=LARGEST, usual=4096)
 
-_CALL_CYCLES = 26
-"""From a call to the return, beyond what the supervisor stores and what the workers take: as the
-emulated chip counts it."""
+_TO_FIRST_STORE, _RETURN = 12, 6
+"""Cycles of the supervisor: from the call to its first store of the state, and to return."""
 
 
 def source(name: str) -> Path:
@@ -46,32 +47,35 @@ def atoms(dtype: str) -> Callable[[Sizes], int]:
     return lambda sizes: -(-sizes["n"] // per_atom(dtype))
 
 
-def vector(name: str, dtype: str, role: Role = Role.INPUT, **more: object) -> Array:
+def vector(name: str, dtype: str, role: Role = Role.INPUT, sample: Sample = normal) -> Array:
     """An array of `n` elements."""
-    return Array(name, dtype, role, elements, **more)  # type: ignore[arg-type]  # Array's own
+    return Array(name, dtype, role, elements, sample=sample)
 
 
 def atom_count(dtype: str) -> Scalar:
     return Scalar("atoms", atoms(dtype))
 
 
-def call_cycles(stored: int, steps: int, last_worker: int) -> int:
-    """Of a call whose supervisor stores so many words, and whose workers take so many steps.
+def call_cycles(stored: int, steps: Sequence[int]) -> int:
+    """Of a call whose supervisor stores so many words and whose workers take so many steps each."""
+    return launch_end(_TO_FIRST_STORE + stored, steps) + _RETURN
 
-    `last_worker` is the last of those that take that long: it ends that many cycles after the
-    first.
-    """
-    return _CALL_CYCLES + stored + WORKER_STEP.value * steps + last_worker
+
+def shares(units: int) -> list[int]:
+    """How many units each worker takes when they take turns."""
+    return [(units + WORKERS - 1 - worker) // WORKERS for worker in range(WORKERS)]
 
 
 def vector_cycles(
-    dtype: str, stored: int, first: int, further: int
+    dtype: str, stored: int, first: int, further: int, padding_saves: int = 0
 ) -> Callable[[Sizes, Places], int]:
-    """Of a kernel whose workers take `first` steps in all for one atom, `further` for each more."""
+    """Of a kernel whose workers take `first` steps in all for one atom, `further` for each more,
+    and `padding_saves` less for each element that the last atom is short of."""
     count = atoms(dtype)
 
     def cycles(sizes: Sizes, places: Places) -> int:
-        turns, last_worker = divmod(count(sizes) - 1, WORKERS)
-        return call_cycles(stored, first + further * turns, last_worker)
+        steps = [first + further * (share - 1) for share in shares(count(sizes))]
+        steps[(count(sizes) - 1) % WORKERS] -= padding_saves * (-sizes["n"] % per_atom(dtype))
+        return call_cycles(stored, [max(each, 1) for each in steps])
 
     return cycles
