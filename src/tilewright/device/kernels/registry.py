@@ -6,11 +6,13 @@ from types import MappingProxyType
 from tilewright.device.kernels.binary import BINARY
 from tilewright.device.kernels.casts import CASTS
 from tilewright.device.kernels.gemm import GEMM
+from tilewright.device.kernels.movement import MOVEMENT
+from tilewright.device.kernels.rows import WITH_ROW
 from tilewright.device.kernels.spec import Kernel, KernelFault
 from tilewright.device.kernels.unary import UNARY
 
 KERNELS: Mapping[str, Kernel] = MappingProxyType(
-    {kernel.name: kernel for kernel in (*BINARY, *UNARY, *CASTS, *GEMM)}
+    {kernel.name: kernel for kernel in (*BINARY, *WITH_ROW, *UNARY, *CASTS, *GEMM, *MOVEMENT)}
 )
 
 REQUIRED: frozenset[str] = frozenset()
