@@ -26,8 +26,8 @@ from tilewright.emulator.engines import Engine
 
 NAMES = sorted(KERNELS)
 SMALL = range(1, 71)
-SOME = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 25, 48, 64, 70)
-CORNERS = {1: (100, 1001), 2: (2, 3, 7, 16, 64), 3: (1, 2, 3, 16)}
+SOME = (1, 2, 3, 4, 5, 8, 16, 48, 70)
+CORNERS = {1: (100, 1001), 2: (2, 3, 7, 16, 64), 3: (2, 3, 16)}
 """Values to try in all combinations, by the number of sizes."""
 CLOSE = 0.03
 """Of measured and predicted cycles."""
@@ -76,7 +76,7 @@ def _places(kernel: Kernel, sizes: Sizes, memory: Memory) -> dict[str, int]:
 def test_nothing_is_touched_beyond_the_end_of_memory(name: str) -> None:
     kernel = KERNELS[name]
     for array in kernel.arrays:
-        for sizes in list(sizes_to_try(kernel))[::9]:
+        for sizes in list(sizes_to_try(kernel))[::17]:
             judge(kernel, sizes, place_arrays(kernel, sizes, last=array.name))
 
 

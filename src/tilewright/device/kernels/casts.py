@@ -1,5 +1,6 @@
 """Casts between f8, f16 and f32, element by element: `casts.S`."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from tilewright.target.formats import F143, F152, f8_to_f16, f16_to_f8
 _FORMAT = Size("format", minimum=0, maximum=0xFF, usual=0x80)
 """Bit 7 chooses F143, bits 5:0 are the signed exponent of a scale."""
 _F143_BIT, _SCALE_MASK, _SCALE_SIGN = 0x80, 0x3F, 0x20
+_FEW = 256
+"""Elements to try casts of quarters with, whose reference is exact arithmetic, one by one."""
 _STORED = 3
 _FORMAT_STEPS, _FORMAT_CYCLES = 3, 8
 """What a format adds: steps of a worker, and cycles of the supervisor."""
@@ -91,7 +94,7 @@ def _cast(name: str, source_type: str, target_type: str, first: tuple[int, int])
             Scalar("atoms", wide_atoms),
             *format,
         ),
-        sizes=(N, _FORMAT) if has_format else (N,),
+        sizes=(replace(N, usual=_FEW), _FORMAT) if has_format else (N,),
         reference=reference,
         cycles=cycles,
         elements=elements,

@@ -8,11 +8,15 @@ from tilewright.device.kernels.casts import CASTS
 from tilewright.device.kernels.gemm import GEMM
 from tilewright.device.kernels.movement import MOVEMENT
 from tilewright.device.kernels.rows import WITH_ROW
+from tilewright.device.kernels.rowwise import ROWWISE
 from tilewright.device.kernels.spec import Kernel, KernelFault
 from tilewright.device.kernels.unary import UNARY
 
 KERNELS: Mapping[str, Kernel] = MappingProxyType(
-    {kernel.name: kernel for kernel in (*BINARY, *WITH_ROW, *UNARY, *CASTS, *GEMM, *MOVEMENT)}
+    {
+        kernel.name: kernel
+        for kernel in (*BINARY, *WITH_ROW, *UNARY, *CASTS, *ROWWISE, *GEMM, *MOVEMENT)
+    }
 )
 
 REQUIRED: frozenset[str] = frozenset()
