@@ -1,9 +1,11 @@
 """Matrix products against plain NumPy on integers, which are exact, and their speed."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tilewright.device import run_kernel
 from tilewright.device.kernels import KERNELS, Memory, place_arrays, try_kernel
@@ -16,11 +18,11 @@ PEAK = 64
 SOURCE = KERNELS["gemm_f16.zero"].source
 
 
-def integers(rows: int, columns: int, seed: int) -> np.ndarray:
+def integers(rows: int, columns: int, seed: int) -> NDArray[Any]:
     return np.random.default_rng(seed).integers(-3, 4, (rows, columns)).astype(np.float16)
 
 
-def blocks(b: np.ndarray) -> np.ndarray:
+def blocks(b: NDArray[Any]) -> NDArray[Any]:
     """Blocks of 16 columns × 16 inner elements, each column's inner elements together."""
     inner, columns = b.shape
     return b.reshape(inner // 16, 16, columns // 16, 16).transpose(2, 0, 3, 1).copy()
@@ -36,7 +38,9 @@ def test_a_product_is_the_left_operand_of_the_next() -> None:
     assert np.array_equal(from_panels(result, 13), expected)
 
 
-def run_product(a: np.ndarray, b: np.ndarray, rows: int, inner: int, columns: int) -> np.ndarray:
+def run_product(
+    a: NDArray[Any], b: NDArray[Any], rows: int, inner: int, columns: int
+) -> NDArray[Any]:
     c = np.zeros(columns * rows * 16, np.float16)
     places = [REGION1_BASE, REGION1_BASE + 0x10000, REGION1_BASE + 0x20000, *[None] * 4]
     operands: list[Operand] = [c, a.reshape(-1), b, rows, inner, columns, 0]

@@ -11,16 +11,28 @@ from tilewright.device.kernels.rows import WITH_ROW
 from tilewright.device.kernels.rowwise import ROWWISE
 from tilewright.device.kernels.spec import Kernel, KernelFault
 from tilewright.device.kernels.unary import UNARY
+from tilewright.device.kernels.weights import WEIGHTS
 
 KERNELS: Mapping[str, Kernel] = MappingProxyType(
     {
         kernel.name: kernel
-        for kernel in (*BINARY, *WITH_ROW, *UNARY, *CASTS, *ROWWISE, *GEMM, *MOVEMENT)
+        for kernel in (*BINARY, *WITH_ROW, *UNARY, *CASTS, *ROWWISE, *GEMM, *MOVEMENT, *WEIGHTS)
     }
 )
 
-REQUIRED: frozenset[str] = frozenset()
-"""Named by plans and not written: a plan with one of them can be priced, not built."""
+REQUIRED: frozenset[str] = frozenset(
+    f"{name}_{precision}"
+    for precision in ("f16", "f32")
+    for name in (
+        "epilogue",
+        "reduce",
+        "row_statistics",
+        "row_apply",
+        "softmax_statistics",
+        "softmax_apply",
+    )
+) | {"softmax_f32", "layer_norm_f32", "rms_norm_f32", "gemm_f8", "cast_f8_f32", "cast_f32_f8"}
+"""Wanted by plans and not written: a plan with one of them can be priced, not built."""
 
 
 def find_kernel(name: str) -> Kernel:

@@ -123,7 +123,7 @@ def place_arrays(
     SRAM ends. Raises `KernelFault` if they do not fit.
     """
     places: dict[str, int] = {}
-    free = {Memory.ANY: _LINEAR[0], Memory.INTERLEAVED: _INTERLEAVED[0]}
+    free = {Memory.ANY: _LINEAR[0], Memory.INTERLEAVED: _INTERLEAVED[0] - _GUARD_BYTES}
     ends = {Memory.ANY: _LINEAR[1], Memory.INTERLEAVED: _INTERLEAVED[1]}
     if last is not None:
         array = kernel.array(last)
