@@ -1,6 +1,6 @@
 """Casts between f8, f16 and f32, element by element: `casts.S`."""
 
-from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,13 @@ from tilewright.device.kernels.vector import (
     source,
     vector,
 )
-from tilewright.target.formats import F143, F152, f8_to_f16, f16_to_f8
+from tilewright.target.formats import F143, F152, f8_to_f16
 
 _FORMAT = Size("format", minimum=0, maximum=0xFF, usual=0x80)
 """Bit 7 chooses F143, bits 5:0 are the signed exponent of a scale."""
 _F143_BIT, _SCALE_MASK, _SCALE_SIGN = 0x80, 0x3F, 0x20
-_FEW = 256
-"""Elements to try casts of quarters with, whose reference is exact arithmetic, one by one."""
+_SIGN = _NAN = 0x80
+"""Of codes: negative zero is the only NaN."""
 _STORED = 3
 _FORMAT_STEPS, _FORMAT_CYCLES = 3, 8
 """What a format adds: steps of a worker, and cycles of the supervisor."""
@@ -36,23 +36,34 @@ def bytes_of(random: np.random.Generator, count: int) -> NDArray[Any]:
 
 def from_quarters(codes: NDArray[Any], format: int) -> NDArray[Any]:
     """What f8 codes mean, as halves; what is too large is ±65504."""
-    quarter, scale = _format(format)
-    table = [f8_to_f16(code, quarter, scale, nanoo=False).bits for code in range(256)]
-    halves: NDArray[Any] = np.array(table, np.uint16)[codes].view(np.float16)
-    return halves
+    values, scale = _format(format)
+    return to_half(values[codes] * 2.0**scale)
 
 
-def to_quarters(values: NDArray[Any], format: int) -> NDArray[Any]:
-    """The nearest f8 codes."""
-    quarter, scale = _format(format)
-    patterns = values.view(np.uint16).tolist()
-    codes = [f16_to_f8(each, quarter, -scale, nanoo=False).bits for each in patterns]
-    return np.array(codes, np.uint8)
+def to_quarters(halves: NDArray[Any], format: int) -> NDArray[Any]:
+    """The nearest f8 codes, even ones of two that are as near; what is too large is the largest."""
+    values, scale = _format(format)
+    magnitudes = values[:_SIGN]
+    between = (magnitudes[1:] + magnitudes[:-1]) / 2
+    wanted = np.abs(halves.astype(np.float64)) * 2.0**-scale
+    lower, upper = (np.searchsorted(between, wanted, side) for side in ("left", "right"))
+    codes = np.where(lower % 2 == 0, lower, upper)
+    signed = np.where(np.signbit(halves) & (codes > 0), codes | _SIGN, codes)
+    return np.where(np.isnan(halves), _NAN, signed).astype(np.uint8)
 
 
-def _format(format: int) -> tuple[Any, int]:
+def _format(format: int) -> tuple[NDArray[np.float64], int]:
+    """What codes mean without a scale, and its exponent."""
     scale = ((format & _SCALE_MASK) ^ _SCALE_SIGN) - _SCALE_SIGN
-    return (F143 if format & _F143_BIT else F152), scale
+    return _values(bool(format & _F143_BIT)), scale
+
+
+@cache
+def _values(is_f143: bool) -> NDArray[np.float64]:
+    """By code; every value is a half."""
+    quarter = F143 if is_f143 else F152
+    halves = [f8_to_f16(code, quarter, 0, nanoo=False).bits for code in range(256)]
+    return np.array(halves, np.uint16).view(np.float16).astype(np.float64)
 
 
 def _cast(name: str, source_type: str, target_type: str, first: tuple[int, int]) -> Kernel:
@@ -94,7 +105,7 @@ def _cast(name: str, source_type: str, target_type: str, first: tuple[int, int])
             Scalar("atoms", wide_atoms),
             *format,
         ),
-        sizes=(replace(N, usual=_FEW), _FORMAT) if has_format else (N,),
+        sizes=(N, _FORMAT) if has_format else (N,),
         reference=reference,
         cycles=cycles,
         elements=elements,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewright.device.kernels.casts import from_quarters
 from tilewright.device.kernels.gemm_costs import Supervision, WorkerSteps
 from tilewright.device.kernels.saturation import saturated, to_single
 from tilewright.device.kernels.spec import (
@@ -26,6 +27,7 @@ from tilewright.device.kernels.spec import (
     Size,
     Sizes,
     is_interleaved,
+    normal,
 )
 from tilewright.device.kernels.vector import source
 
@@ -37,6 +39,27 @@ _INNER = Size("inner", maximum=1 << 10, usual=4)
 _COLUMNS = Size("columns", maximum=1 << 10, usual=2)
 _ROW_MAJOR_COLUMNS = Size("columns", maximum=21, usual=2)
 """The stride from row to row of a worker has ten bits of atoms."""
+
+
+_FORMATS = Size("formats", minimum=0, maximum=3, usual=3)
+"""Of B and A, a bit each: F143 or F152."""
+_B_IS_F143, _A_IS_F143 = 1, 2
+QUARTER_SCALE = -2
+"""Exponent of the scale that products of quarters are tried with."""
+
+
+def _quarter_format(sizes: Sizes, bit: int) -> int:
+    return 0x80 if sizes["formats"] & bit else 0
+
+
+def _formats(sizes: Sizes) -> int:
+    return sizes["formats"] << 8 | QUARTER_SCALE & 0x3F
+
+
+def moderate_quarters(random: np.random.Generator, count: int) -> NDArray[Any]:
+    """Codes of either sign for values of 2**-8 to 4 in both formats."""
+    codes: NDArray[Any] = random.integers(0x20, 0x48, count) | random.choice([0, 0x80], count)
+    return codes
 
 
 class Start(Enum):
@@ -68,6 +91,8 @@ class Family:
     taking: int
     supervision: Mapping[Start, Supervision]
     note: str = ""
+    quarters: bool = False
+    """Whether A and B are f8, in formats that a call's `formats` tells."""
 
     def columns(self, sizes: Sizes) -> int:
         return sizes["columns"] * BLOCK
@@ -94,6 +119,9 @@ class Family:
             sums = from_panels(inputs["c"], rows, BLOCK).astype(np.float32)
         a = from_panels(inputs["a"], rows, self.depth)
         b = from_blocks(inputs["b"], sizes["inner"], self.depth)
+        if self.quarters:
+            a = from_quarters(a, _quarter_format(sizes, _A_IS_F143)) * 2.0**QUARTER_SCALE
+            b = from_quarters(b, _quarter_format(sizes, _B_IS_F143))
         return self._products(a, b, sums)
 
     def _products(
@@ -111,10 +139,18 @@ class Family:
 
     def inputs(self) -> tuple[Array, Array]:
         """A and B."""
+        sample = moderate_quarters if self.quarters else normal
         return (
-            Array("a", self.operand, Role.INPUT, self.a_count, _ALIGNMENT),
-            Array("b", self.operand, Role.INPUT, self.b_count, _ALIGNMENT),
+            Array("a", self.operand, Role.INPUT, self.a_count, _ALIGNMENT, sample=sample),
+            Array("b", self.operand, Role.INPUT, self.b_count, _ALIGNMENT, sample=sample),
         )
+
+    def formats(self) -> tuple[Scalar, ...]:
+        return (Scalar("formats", _formats),) if self.quarters else ()
+
+    def sizes(self) -> tuple[Size, ...]:
+        shape = (_ROWS, _INNER, _COLUMNS)
+        return (*shape, _FORMATS) if self.quarters else shape
 
     def start_operand(self, start: Start) -> Array | Scalar:
         """What says what the sums start as."""
@@ -166,8 +202,9 @@ def _to_panels(family: Family, start: Start) -> Kernel:
             *family.inputs(),
             *_SHAPE,
             family.start_operand(start),
+            *family.formats(),
         ),
-        sizes=(_ROWS, _INNER, _COLUMNS),
+        sizes=family.sizes(),
         reference=reference,
         cycles=cycles,
         elements=family.multiply_adds,
@@ -292,7 +329,19 @@ _F32 = Family(
     note=", all of singles",
 )
 
+_F8 = replace(
+    _F16,
+    symbol="gemm_f8",
+    source="gemm_f8.S",
+    operand="u1",
+    depth=2 * BLOCK,
+    lanes=8,
+    supervision=_supervision(Supervision(first=73, block=45, column=70, narrow=33, end=13)),
+    note=", quarters to halves",
+    quarters=True,
+)
+
 GEMM = (
-    *(_to_panels(family, start) for family in (_F16, _F16_F32, _F32) for start in Start),
+    *(_to_panels(family, start) for family in (_F16, _F16_F32, _F32, _F8) for start in Start),
     *(_to_rows(_F16_ROWS, start) for start in (Start.ZERO, Start.BIAS)),
 )

@@ -23,7 +23,6 @@
 #include "gemm.inc"
 #include "gemm_supervisor.inc"
 
-#define TO_HALVES STRIDES_OF(NEXT_ROW(ROW_ATOMS), NEXT_ROW(ROW_ATOMS))
 #define TO_SINGLES STRIDES_OF(NEXT_ROW(ROW_ATOMS), NEXT_ROW(2 * ROW_ATOMS))
 
   GEMM_SUPERVISOR gemm_f16, ROW_ATOMS, TO_HALVES

@@ -31,7 +31,7 @@ REQUIRED: frozenset[str] = frozenset(
         "softmax_statistics",
         "softmax_apply",
     )
-) | {"softmax_f32", "layer_norm_f32", "rms_norm_f32", "gemm_f8", "cast_f8_f32", "cast_f32_f8"}
+) | {"cast_f8_f32", "cast_f32_f8"}
 """Wanted by plans and not written: a plan with one of them can be priced, not built."""
 
 

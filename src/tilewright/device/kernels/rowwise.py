@@ -1,7 +1,7 @@
-"""Softmax and normalised rows of halves: `softmax.S`, `norms.S`."""
+"""Softmax and normalised rows: `softmax.S`, `norms.S`."""
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,10 @@ from tilewright.device.kernels.spec import (
     Size,
     Sizes,
 )
-from tilewright.device.kernels.vector import call_cycles, shares, source
+from tilewright.device.kernels.vector import call_cycles, per_atom, shares, source
 
-_HALF = 2.0**-11
-"""Relative error of a half."""
-_ATOM = 4
+_HALF, _SINGLE = 2.0**-11, 2.0**-24
+"""Relative error of rounding to nearest."""
 _ROWS = Size("rows", maximum=1 << 14, usual=18)
 _N = Size("n", maximum=1 << 14, usual=512)
 EPSILON = np.float32(1e-5)
@@ -31,18 +30,6 @@ _EPSILON_BITS = int(EPSILON.view(np.uint32))
 Rows = NDArray[np.float64]
 
 
-def _atoms(sizes: Sizes) -> int:
-    return -(-sizes["n"] // _ATOM)
-
-
-def _count(sizes: Sizes) -> int:
-    return sizes["rows"] * _atoms(sizes) * _ATOM
-
-
-def _vector_count(sizes: Sizes) -> int:
-    return sizes["n"]
-
-
 def _rows_of(sizes: Sizes, inputs: Arrays) -> Rows:
     """x without its padding."""
     rows = inputs["x"].astype(np.float64).reshape(sizes["rows"], -1)
@@ -50,69 +37,88 @@ def _rows_of(sizes: Sizes, inputs: Arrays) -> Rows:
     return unpadded
 
 
-def _padded(rows: Rows) -> NDArray[Any]:
-    padding = -rows.shape[1] % _ATOM
-    return np.pad(rows, ((0, 0), (0, padding))).reshape(-1)
-
-
-def softmax(sizes: Sizes, inputs: Arrays) -> Arrays:
+def softmax(sizes: Sizes, inputs: Arrays) -> Rows:
     x = _rows_of(sizes, inputs)
     exponentials = np.exp(x - x.max(axis=1, keepdims=True))
-    return {"z": _padded(exponentials / exponentials.sum(axis=1, keepdims=True))}
+    shares_of_one: Rows = exponentials / exponentials.sum(axis=1, keepdims=True)
+    return shares_of_one
 
 
-def layer_norm(sizes: Sizes, inputs: Arrays) -> Arrays:
+def layer_norm(sizes: Sizes, inputs: Arrays) -> Rows:
     x = _rows_of(sizes, inputs)
     moved = x - x.mean(axis=1, keepdims=True)
     scale = 1 / np.sqrt((moved**2).mean(axis=1, keepdims=True) + float(EPSILON))
     gain, bias = inputs["gain"].astype(np.float64), inputs["bias"].astype(np.float64)
-    return {"z": _padded(moved * scale * gain + bias)}
+    normalised: Rows = moved * scale * gain + bias
+    return normalised
 
 
-def rms_norm(sizes: Sizes, inputs: Arrays) -> Arrays:
+def rms_norm(sizes: Sizes, inputs: Arrays) -> Rows:
     x = _rows_of(sizes, inputs)
     scale = 1 / np.sqrt((x**2).mean(axis=1, keepdims=True) + float(EPSILON))
-    return {"z": _padded(x * scale * inputs["gain"].astype(np.float64))}
-
-
-def _row_cycles(stored: int, row: int, atom: int, several: int) -> Callable[[Sizes, Places], int]:
-    """Of workers that take `row` steps for a row of one atom, `several` more if it has more, and
-    `atom` for each of those."""
-
-    def cycles(sizes: Sizes, places: Places) -> int:
-        further = _atoms(sizes) - 1
-        each = row + (several if further else 0) + atom * further
-        return call_cycles(stored, [_BEFORE_ROWS + each * share for share in shares(sizes["rows"])])
-
-    return cycles
+    normalised: Rows = x * scale * inputs["gain"].astype(np.float64)
+    return normalised
 
 
 _BEFORE_ROWS = 26
-_OPERANDS = (
-    Array("z", "f2", Role.RESULT, _count),
-    Array("x", "f2", Role.INPUT, _count),
-    Scalar("rows", lambda sizes: sizes["rows"]),
-    Scalar("n", _vector_count),
-)
-_GAIN = Array("gain", "f2", Role.INPUT, _vector_count)
-_BIAS = Array("bias", "f2", Role.INPUT, _vector_count)
 _EPSILON = Scalar("epsilon", lambda sizes: _EPSILON_BITS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """Of a worker, for a row of one atom, for each more, and once if there are more."""
+
+    row: int
+    atom: int
+    several: int = 2
 
 
 def _rowwise(
     name: str,
+    dtype: str,
     summary: str,
     file: str,
-    more: tuple[Array | Scalar, ...],
-    reference: Callable[[Sizes, Arrays], Arrays],
-    cycles: Callable[[Sizes, Places], int],
+    vectors: tuple[str, ...],
+    function: Callable[[Sizes, Arrays], Rows],
+    steps: _Steps,
     accuracy: Accuracy,
 ) -> Kernel:
+    """`vectors` are names of operands of n elements; with them goes an epsilon."""
+    grain = per_atom(dtype)
+
+    def atoms(sizes: Sizes) -> int:
+        return -(-sizes["n"] // grain)
+
+    def count(sizes: Sizes) -> int:
+        return sizes["rows"] * atoms(sizes) * grain
+
+    def reference(sizes: Sizes, inputs: Arrays) -> Arrays:
+        rows = function(sizes, inputs)
+        return {"z": np.pad(rows, ((0, 0), (0, -sizes["n"] % grain))).reshape(-1)}
+
+    more: tuple[Array | Scalar, ...] = tuple(
+        Array(each, dtype, Role.INPUT, lambda sizes: sizes["n"]) for each in vectors
+    )
+    if vectors:
+        more += (_EPSILON,)
+
+    def cycles(sizes: Sizes, places: Places) -> int:
+        further = atoms(sizes) - 1
+        each = steps.row + (steps.several if further else 0) + steps.atom * further
+        workers = [_BEFORE_ROWS + each * share for share in shares(sizes["rows"])]
+        return call_cycles(4 + len(more), workers)
+
     return Kernel(
-        name=name,
+        name=f"{name}_f{8 * np.dtype(dtype).itemsize}",
         summary=summary,
         source=source(file),
-        operands=(*_OPERANDS, *more),
+        operands=(
+            Array("z", dtype, Role.RESULT, count),
+            Array("x", dtype, Role.INPUT, count),
+            Scalar("rows", lambda sizes: sizes["rows"]),
+            Scalar("n", lambda sizes: sizes["n"]),
+            *more,
+        ),
         sizes=(_ROWS, _N),
         reference=reference,
         cycles=cycles,
@@ -122,32 +128,27 @@ def _rowwise(
     )
 
 
+def _softmax(dtype: str, steps: _Steps, accuracy: Accuracy) -> Kernel:
+    summary = "z = softmax of each row"
+    return _rowwise("softmax", dtype, summary, "softmax.S", (), softmax, steps, accuracy)
+
+
+def _layer_norm(dtype: str, steps: _Steps, accuracy: Accuracy) -> Kernel:
+    summary = "z = (x - mean) / sqrt(variance + epsilon) · gain + bias, row by row"
+    vectors = ("gain", "bias")
+    return _rowwise("layer_norm", dtype, summary, "norms.S", vectors, layer_norm, steps, accuracy)
+
+
+def _rms_norm(dtype: str, steps: _Steps, accuracy: Accuracy) -> Kernel:
+    summary = "z = x / sqrt(mean of x² + epsilon) · gain, row by row"
+    return _rowwise("rms_norm", dtype, summary, "norms.S", ("gain",), rms_norm, steps, accuracy)
+
+
 ROWWISE = (
-    _rowwise(
-        "softmax_f16",
-        "z = softmax of each row",
-        "softmax.S",
-        (),
-        softmax,
-        _row_cycles(4, 52, 22, 2),
-        Accuracy(2.0**-24, 3.02 * _HALF),
-    ),
-    _rowwise(
-        "layer_norm_f16",
-        "z = (x - mean) / sqrt(variance + epsilon) · gain + bias, row by row",
-        "norms.S",
-        (_GAIN, _BIAS, _EPSILON),
-        layer_norm,
-        _row_cycles(7, 66, 16, 2),
-        Accuracy(8 * _HALF, 3.02 * _HALF),
-    ),
-    _rowwise(
-        "rms_norm_f16",
-        "z = x / sqrt(mean of x² + epsilon) · gain, row by row",
-        "norms.S",
-        (_GAIN, _EPSILON),
-        rms_norm,
-        _row_cycles(6, 45, 11, 2),
-        Accuracy(2.0**-24, 3.02 * _HALF),
-    ),
+    _softmax("f2", _Steps(52, 22), Accuracy(2.0**-24, 3.02 * _HALF)),
+    _layer_norm("f2", _Steps(66, 16), Accuracy(8 * _HALF, 3.02 * _HALF)),
+    _rms_norm("f2", _Steps(45, 11), Accuracy(2.0**-24, 3.02 * _HALF)),
+    _softmax("f4", _Steps(33, 11), Accuracy(0, 40 * _SINGLE)),
+    _layer_norm("f4", _Steps(53, 8), Accuracy(40 * _SINGLE, 40 * _SINGLE)),
+    _rms_norm("f4", _Steps(36, 5), Accuracy(0, 40 * _SINGLE)),
 )
