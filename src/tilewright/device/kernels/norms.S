@@ -13,13 +13,10 @@
 // Beyond n, z is 0.
 
 #include "row_frame.inc"
+#include "norm_atoms.inc"
 
-#define STATE_GAIN 4
-#define LAYER_BIAS 5
 #define LAYER_EPSILON 6
 #define RMS_EPSILON 5
-#define GAIN_AT SCRATCH
-#define BIAS_AT Y
 
 // Rows of n elements: $a6 = 1 / n.
 .macro RECIPROCAL_OF_N
@@ -78,19 +75,7 @@
   SINGLES_OF_X
 .endm
 
-// $a0:1 = the normalised atom in $a4:5 with gain and, for layer norm, bias; `load` the next atom.
-.macro LAYER_ATOM load:vararg
-  { nop ; f16v2tof32 $a2:3, $a5 }
-  { nop ; f16v2tof32 $a0:1, $a4 }
-  { ld64step $a4:5, $mzero, $GAIN_AT+=, 1 ; f32v2add $a2:3, $a7:B, $a2:3 }
-  { nop ; f32v2add $a0:1, $a7:B, $a0:1 }
-  { nop ; f32v2mul $a2:3, $a6:B, $a2:3 }
-  { nop ; f32v2mul $a0:1, $a6:B, $a0:1 }
-  { nop ; f32v4tof16 $a0:1, $a0:3 }
-  { ld64step $a2:3, $mzero, $BIAS_AT+=, 1 ; f16v4mul $a0:1, $a0:1, $a4:5 }
-  { \load ; f16v4add $a0:1, $a0:1, $a2:3 }
-.endm
-
+// The same without a bias.
 .macro RMS_ATOM load:vararg
   { nop ; f16v2tof32 $a2:3, $a5 }
   { nop ; f16v2tof32 $a0:1, $a4 }
@@ -99,20 +84,6 @@
   { nop ; f32v4tof16 $a0:1, $a0:3 }
   { nop ; f16v4mul $a0:1, $a0:1, $a4:5 }
   { \load ; fnop }
-.endm
-
-.macro APPLY name atom
-  mov     $X_AT, $X
-  mov     $Z_AT, $Z
-  ld64step $a4:5, $mzero, $X_AT+=, 1
-  ALIGNED_RPT \name, $FURTHER, apply
-.L\name\()_apply:
-  \atom ld64step $a4:5, $mzero, $X_AT+=, 1
-  { st64step $a0:1, $mzero, $Z_AT+=, 1 ; fnop }
-.L\name\()_apply_end:
-  \atom ld64 $a4:5, $MASKS, $mzero, MASK
-  and64   $a0:1, $a0:1, $a4:5
-  st64step $a0:1, $mzero, $Z_AT+=, 1
 .endm
 
   VECTOR_SUPERVISOR layer_norm_f16, m2, m3, m4, m5, m6, m7, m8

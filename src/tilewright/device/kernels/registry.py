@@ -8,30 +8,26 @@ from tilewright.device.kernels.casts import CASTS
 from tilewright.device.kernels.gemm import GEMM
 from tilewright.device.kernels.movement import MOVEMENT
 from tilewright.device.kernels.rows import WITH_ROW
-from tilewright.device.kernels.rowwise import ROWWISE
+from tilewright.device.kernels.rowwise import ROWWISE, SPLIT
 from tilewright.device.kernels.spec import Kernel, KernelFault
 from tilewright.device.kernels.unary import UNARY
 from tilewright.device.kernels.weights import WEIGHTS
 
+_FAMILIES = (BINARY, WITH_ROW, UNARY, CASTS, ROWWISE, SPLIT, GEMM, MOVEMENT, WEIGHTS)
+
 KERNELS: Mapping[str, Kernel] = MappingProxyType(
-    {
-        kernel.name: kernel
-        for kernel in (*BINARY, *WITH_ROW, *UNARY, *CASTS, *ROWWISE, *GEMM, *MOVEMENT, *WEIGHTS)
-    }
+    {kernel.name: kernel for family in _FAMILIES for kernel in family}
 )
 
 REQUIRED: frozenset[str] = frozenset(
-    f"{name}_{precision}"
-    for precision in ("f16", "f32")
-    for name in (
-        "epilogue",
-        "reduce",
-        "row_statistics",
-        "row_apply",
-        "softmax_statistics",
-        "softmax_apply",
-    )
-) | {"cast_f8_f32", "cast_f32_f8"}
+    {
+        *("cast_f32_f8", "cast_f8_f32"),
+        *("epilogue_f16", "epilogue_f32", "reduce_f16", "reduce_f32"),
+        *("row_apply_f32", "row_statistics_f32"),
+        *("softmax_apply_f16", "softmax_apply_f32"),
+        *("softmax_statistics_f16", "softmax_statistics_f32"),
+    }
+)
 """Wanted by plans and not written: a plan with one of them can be priced, not built."""
 
 

@@ -1,4 +1,4 @@
-"""Softmax and normalised rows: `softmax.S`, `norms.S`."""
+"""Softmax and normalised rows: `softmax.S`, `norms.S`; split over tiles: `norms_split.S`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -151,4 +151,97 @@ ROWWISE = (
     _softmax("f4", _Steps(33, 11), Accuracy(0, 40 * _SINGLE)),
     _layer_norm("f4", _Steps(53, 8), Accuracy(40 * _SINGLE, 40 * _SINGLE)),
     _rms_norm("f4", _Steps(36, 5), Accuracy(0, 40 * _SINGLE)),
+)
+
+
+_WHOLE_ROW = 4096
+"""Elements of the whole rows that `row_apply_f16` is tried with."""
+
+
+def _pairs(sizes: Sizes) -> int:
+    return 2 * sizes["rows"]
+
+
+def _atoms_of_halves(sizes: Sizes) -> int:
+    return -(-sizes["n"] // per_atom("f2"))
+
+
+def _padded_rows(sizes: Sizes) -> int:
+    return sizes["rows"] * _atoms_of_halves(sizes) * per_atom("f2")
+
+
+def _statistics(sizes: Sizes, inputs: Arrays) -> Arrays:
+    x = _rows_of(sizes, inputs)
+    return {"sums": np.stack([x.sum(axis=1), (x**2).sum(axis=1)], axis=1).reshape(-1)}
+
+
+def _sums_of_rows(random: np.random.Generator, count: int) -> Rows:
+    """Of whole rows with means around 0 and variances of 1 to 2."""
+    means = random.normal(size=count // 2)
+    squares = means**2 + random.uniform(1, 2, count // 2)
+    sums: Rows = np.stack([means, squares], axis=1).reshape(-1) * _WHOLE_ROW
+    return sums
+
+
+def _constants(random: np.random.Generator, count: int) -> Rows:
+    return np.array([1 / _WHOLE_ROW, float(EPSILON)])
+
+
+def _apply(sizes: Sizes, inputs: Arrays) -> Arrays:
+    x = _rows_of(sizes, inputs)
+    sums = inputs["sums"].astype(np.float64).reshape(-1, 2) / _WHOLE_ROW
+    mean, square = sums[:, :1], sums[:, 1:]
+    scale = 1 / np.sqrt(square - mean**2 + float(EPSILON))
+    rows = (x - mean) * scale * inputs["gain"] + inputs["bias"]
+    padding = -sizes["n"] % per_atom("f2")
+    return {"z": np.pad(rows, ((0, 0), (0, padding))).reshape(-1)}
+
+
+def _split_cycles(stored: int, before: int, row: int, atom: int) -> Callable[[Sizes, Places], int]:
+    """Of workers that take `before` steps once, `row` for a row of one atom, `atom` for each more."""
+
+    def cycles(sizes: Sizes, places: Places) -> int:
+        each = row + atom * (_atoms_of_halves(sizes) - 1)
+        return call_cycles(stored, [before + each * share for share in shares(sizes["rows"])])
+
+    return cycles
+
+
+_PART = (
+    Array("x", "f2", Role.INPUT, _padded_rows),
+    Scalar("rows", lambda sizes: sizes["rows"]),
+    Scalar("n", lambda sizes: sizes["n"]),
+)
+
+SPLIT = (
+    Kernel(
+        name="row_statistics_f16",
+        summary="sums of x and of x², row by row",
+        source=source("norms_split.S"),
+        operands=(Array("sums", "f4", Role.RESULT, _pairs), *_PART),
+        sizes=(_ROWS, _N),
+        reference=_statistics,
+        cycles=_split_cycles(4, 29, 23, 5),
+        elements=lambda sizes: sizes["rows"] * sizes["n"],
+        accuracy=Accuracy(2.0**-12, 100 * _SINGLE),
+    ),
+    Kernel(
+        name="row_apply_f16",
+        summary="z = (x - mean) / sqrt(variance + epsilon) · gain + bias, from sums of whole rows",
+        source=source("norms_split.S"),
+        operands=(
+            Array("z", "f2", Role.RESULT, _padded_rows),
+            *_PART,
+            Array("gain", "f2", Role.INPUT, lambda sizes: sizes["n"]),
+            Array("bias", "f2", Role.INPUT, lambda sizes: sizes["n"]),
+            Array("sums", "f4", Role.INPUT, _pairs, sample=_sums_of_rows),
+            Array("constants", "f4", Role.INPUT, lambda sizes: 2, sample=_constants),
+        ),
+        sizes=(_ROWS, _N),
+        reference=_apply,
+        cycles=_split_cycles(8, 29, 35, 10),
+        elements=lambda sizes: sizes["rows"] * sizes["n"],
+        accuracy=Accuracy(8 * _HALF, 3.02 * _HALF),
+        in_place=(("z", "x"),),
+    ),
 )
