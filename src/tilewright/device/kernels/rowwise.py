@@ -198,7 +198,7 @@ def _apply(sizes: Sizes, inputs: Arrays) -> Arrays:
 
 
 def _split_cycles(stored: int, before: int, row: int, atom: int) -> Callable[[Sizes, Places], int]:
-    """Of workers that take `before` steps once, `row` for a row of one atom, `atom` for each more."""
+    """Of workers that take `before` steps once, `row` for a row of one atom, `atom` per further."""
 
     def cycles(sizes: Sizes, places: Places) -> int:
         each = row + atom * (_atoms_of_halves(sizes) - 1)
