@@ -16,6 +16,7 @@ from tilewright.cli.bench.emulator import emulator_figures
 from tilewright.cli.bench.exchange import exchange_figures
 from tilewright.cli.bench.figure import Benchmark, Figure
 from tilewright.cli.bench.isa import isa_figures
+from tilewright.cli.bench.kernels import kernel_figures
 from tilewright.cli.bench.link import link_figures
 from tilewright.errors import TilewrightError
 
@@ -25,6 +26,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "link": link_figures,
     "emulator": emulator_figures,
     "exchange": exchange_figures,
+    "kernels": kernel_figures,
 }
 
 

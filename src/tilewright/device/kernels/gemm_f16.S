@@ -12,7 +12,7 @@
 // each block of 16 inner elements; 16 columns in a pass over A. Panels of C are what the next
 // product takes as A.
 // gemm_f16_f32: C and the row are singles, so that no sum is rounded to halves; 8 columns in a pass.
-// gemm_f16_rows: like gemm_f16, to halves in row-major order, any memory but that of A:
+// gemm_f16_rows: like gemm_f16, to halves in row-major order:
 //   $m2  Z        rows × columns, at most 21 blocks of columns; interleaved memory
 //   $m8  start    0 or an address
 //   $m9  C        panel of 16 columns for sums on the way, interleaved; not used if inner is 1
