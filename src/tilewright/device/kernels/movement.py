@@ -33,35 +33,36 @@ def _patterns(random: np.random.Generator, count: int) -> NDArray[Any]:
     return patterns
 
 
-def _sum(type_name: str, dtype: str, first: int, further: int) -> Kernel:
-    """Workers take `first` steps before their first atom, and for each atom `further` and one for
-    each block."""
-    count = atoms(dtype)
+def _sum(name: str, summary: str, x_type: str, z_type: str, steps: tuple[int, int, int]) -> Kernel:
+    """`steps` of a worker: before its first atom, for each atom, and for each block of an atom."""
+    first, further, each_block = steps
+    z_atoms = atoms(z_type)
 
-    def padded(sizes: Sizes) -> int:
-        return count(sizes) * per_atom(dtype)
+    def block(sizes: Sizes) -> int:
+        """Elements of a block with its padding: as many as the atoms of z have."""
+        return z_atoms(sizes) * per_atom(z_type)
 
     def reference(sizes: Sizes, inputs: Arrays) -> Arrays:
-        blocks = inputs["x"].reshape(sizes["blocks"], padded(sizes))
-        total = np.zeros(padded(sizes), np.float32)
-        for block in blocks:
-            total = to_single(total.astype(np.float64) + block)
-        return {"z": saturated(total.astype(np.float64), dtype)[: sizes["n"]]}
+        blocks = inputs["x"].reshape(sizes["blocks"], block(sizes))
+        total = np.zeros(block(sizes), np.float32)
+        for each in blocks:
+            total = to_single(total.astype(np.float64) + each)
+        return {"z": saturated(total.astype(np.float64), z_type)[: sizes["n"]]}
 
     def cycles(sizes: Sizes, places: Places) -> int:
-        each = further + sizes["blocks"]
-        return call_cycles(5, [first + each * share for share in shares(count(sizes))])
+        each = further + each_block * sizes["blocks"]
+        return call_cycles(5, [first + each * share for share in shares(z_atoms(sizes))])
 
     return Kernel(
-        name=f"sum_{type_name}",
-        summary="z = x[0] + x[1] + …, blocks of n elements",
+        name=name,
+        summary=summary,
         source=source("sums.S"),
         operands=(
-            vector("z", dtype, Role.RESULT),
-            Array("x", dtype, Role.INPUT, lambda sizes: sizes["blocks"] * padded(sizes)),
-            Scalar("pitch", count),
+            vector("z", z_type, Role.RESULT),
+            Array("x", x_type, Role.INPUT, lambda sizes: sizes["blocks"] * block(sizes)),
+            Scalar("pitch", lambda sizes: block(sizes) // per_atom(x_type)),
             Scalar("blocks", lambda sizes: sizes["blocks"]),
-            atom_count(dtype),
+            Scalar("atoms", z_atoms),
         ),
         sizes=(N, _BLOCKS),
         reference=reference,
@@ -119,8 +120,9 @@ def _strided_reference(sizes: Sizes, inputs: Arrays) -> Arrays:
 
 
 MOVEMENT = (
-    _sum("f16", "f2", 20, 6),
-    _sum("f32", "f4", 19, 5),
+    _sum("sum_f16", "z = x[0] + x[1] + …, blocks of n halves", "f2", "f2", (20, 6, 1)),
+    _sum("sum_f32", "z = x[0] + x[1] + …, blocks of n singles", "f4", "f4", (19, 5, 1)),
+    _sum("sum_f32_f16", "z = x[0] + x[1] + …, singles to halves", "f4", "f2", (21, 6, 2)),
     Kernel(
         name="zero",
         summary="z = 0, words",
