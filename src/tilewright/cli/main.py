@@ -19,6 +19,7 @@ COMMANDS = {
     "objdump": "Print headers, sections, symbols, relocations and code of object files.",
     "emulate": "Run executables on the emulated chip.",
     "exchange": "Timed exchange phases.",
+    "kernel": "List kernels, and run them against their references.",
     "plan": "Plan a graph: formats, grids, predicted cycles and memory.",
     "demo": "Assemble, link, disassemble and run a shipped kernel.",
     "bench": "Run benchmarks and print their figures.",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tilewright.device.running import executable_image, run_kernel, tile_image
 from tilewright.emulator.kernel import KernelRun, Output
+from tilewright.errors import TilewrightError
 
 __all__ = [
     "KernelRun",
@@ -22,5 +23,13 @@ __all__ = [
 
 
 def kernel_source(name: str) -> Path:
-    """The path of a shipped assembly file, such as `add_f16.S`."""
-    return Path(str(resources.files("tilewright.device").joinpath(name)))
+    """The path of a shipped assembly file, such as `add_f16.S`.
+
+    Raises `TilewrightError` if there is none of that name.
+    """
+    device = resources.files("tilewright.device")
+    for folder in ("kernels", "."):
+        path = Path(str(device.joinpath(folder, name)))
+        if path.is_file():
+            return path
+    raise TilewrightError(f"tilewright ships no assembly file {name}")

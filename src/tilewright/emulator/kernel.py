@@ -58,11 +58,12 @@ class KernelRun:
     """What a run left behind.
 
     `arrays` holds the final content of every array operand and output, in order of operands (None
-    for numbers); `cycles` counts from the call to the return.
+    for numbers); `cycles` counts from the call to the return; `memory` is that of the tile.
     """
 
     arrays: tuple[NDArray[Any] | None, ...]
     cycles: int
+    memory: TileMemory
 
 
 def run_kernel(
@@ -100,7 +101,7 @@ def run_kernel(
         None if isinstance(operand, int | np.integer) else _read(memory, operand, place)
         for operand, place in zip(operands, places, strict=True)
     ]
-    return KernelRun(tuple(arrays), tile.cycle)
+    return KernelRun(tuple(arrays), tile.cycle, memory)
 
 
 _STUB = LOADER_FRAME_END

@@ -23,6 +23,7 @@ BENCHMARKS = {
     "emulator": ["emulator.emulator_figures"],
     "exchange": ["phases.phase_figures", "exchange.exchange_figures"],
     "plan": ["plan.plan_figures"],
+    "kernels": ["kernels.kernel_figures"],
 }
 """By name: modules of this package, each with the function that makes figures."""
 
