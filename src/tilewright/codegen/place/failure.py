@@ -1,0 +1,367 @@
+"""What to tell when the requests of a tile do not fit: what is short, why, and what would help."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tilewright.codegen.place.faults import MOST_NAMED, Names
+from tilewright.codegen.place.maps import map_text, owner_name
+from tilewright.codegen.place.packing import OVERFLOW, TileBlocks, pack
+from tilewright.codegen.place.policy import MemoryNeed
+from tilewright.codegen.place.problem import AUTOMATIC, Problem, option_of
+from tilewright.codegen.place.requests import NONE, Bools, Ints, Requests
+from tilewright.errors import TilewrightError
+from tilewright.target.geometry import MEMORY_SIZE
+
+_MOST_REMOVED = 12
+"""Live allocations whose absence is tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveBlock:
+    """An allocation that is live in the step of a failure.
+
+    `values` are those of its requests: several for aliases and sequences. `address` is None if it
+    found no place.
+    """
+
+    values: tuple[int, ...]
+    owner: str
+    size: int
+    address: int | None
+    first: int
+    last: int
+    resident: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """A change with which the tile's requests were placed: it has been tried.
+
+    `kind` is `smaller`, `without`, `unseparated` or `any memory`; `value` and `owner` tell whose
+    request is changed, and `size` is, for `smaller`, the largest that was found to fit, for others
+    the size of the allocation.
+    """
+
+    kind: str
+    value: int
+    owner: str
+    size: int
+
+    def __str__(self) -> str:
+        match self.kind:
+            case "smaller":
+                return f"{self.owner} of at most {self.size:,} bytes"
+            case "without":
+                return f"without {self.owner} ({self.size:,} bytes)"
+            case "unseparated":
+                return f"{self.owner} allowed into the memory elements that it is kept out of"
+        return f"{self.owner} allowed into any kind of memory"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementFailure:
+    """Why the requests of `tile` do not fit; `refused` found no place. Sizes are in bytes.
+
+    - `need`: the kind of memory that `refused` asks for; `capacity`: how much of that it may use.
+    - `step`: when most is live of all that must lie there; `bound`: how much that is.
+    - `peak`: how much memory the best arrangement found would need.
+    - `hole`: the largest piece free during the whole life of `refused`; `hole_in_step`: in `step`.
+    - `live`: what is live in `step` and lies there, largest first.
+    - `remedies`: single changes that were tried and suffice.
+    - `memory_map`: the tile's memory in `step`, as text.
+    """
+
+    tile: int
+    refused: LiveBlock
+    need: MemoryNeed
+    arenas: tuple[str, ...]
+    step: int
+    capacity: int
+    bound: int
+    peak: int
+    hole: int
+    hole_in_step: int
+    live: tuple[LiveBlock, ...]
+    remedies: tuple[Remedy, ...]
+    memory_map: str
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        refused = self.refused
+        kind = "any memory" if self.need is MemoryNeed.ANY else f"{self.need.name.lower()} memory"
+        yield (
+            f"tile {self.tile}, {_step(self.step)}: no place for {refused.owner} "
+            f"({refused.size:,} bytes, {_life(refused)}), which needs {kind}"
+        )
+        if not self.arenas:
+            order = "resident" if refused.resident else "transient"
+            yield f"  no arena that the policy names for {order} requests has any of that"
+        else:
+            yield f"  {self.capacity:,} bytes are there for it, in {', '.join(self.arenas)}"
+            yield f"  {self.bound:,} bytes must lie there at once: {self._verdict()}"
+            yield f"  {self.peak:,} bytes are needed by the best arrangement found"
+            yield (
+                f"  largest hole: {self.hole_in_step:,} bytes in this step, {self.hole:,} in all "
+                f"steps of {refused.owner}"
+            )
+        yield "  live there, largest first:"
+        for block in self.live[:MOST_NAMED]:
+            place = "no place" if block.address is None else f"{block.address:#x}"
+            yield f"    {block.size:>9,}  {place:>8}  {block.owner} ({_life(block)})"
+        if len(self.live) > MOST_NAMED:
+            rest = sum(block.size for block in self.live[MOST_NAMED:])
+            yield f"    {rest:>9,}  in {len(self.live) - MOST_NAMED} more"
+        yield (
+            "  each of these changes was tried and is enough:"
+            if self.remedies
+            else (
+                "  no single change that was tried is enough (less size, fewer separations, other "
+                "memory, one allocation less)"
+            )
+        )
+        yield from (f"    {remedy}" for remedy in self.remedies)
+        yield f"  memory in {_step(self.step)}:"
+        yield self.memory_map
+
+    def _verdict(self) -> str:
+        over = self.bound - self.capacity
+        if over > 0:
+            return f"{over:,} too many for any arrangement"
+        return "enough room, but not in the pieces that are asked for"
+
+
+class PlacementError(TilewrightError):
+    """The requests of some tiles do not fit. `failure` tells of the worst of `tiles`."""
+
+    def __init__(self, failure: PlacementFailure, tiles: Sequence[int]) -> None:
+        self.failure = failure
+        self.tiles = tuple(tiles)
+        others = [tile for tile in self.tiles if tile != failure.tile]
+        more = ""
+        if others:
+            named = ", ".join(str(tile) for tile in others[:MOST_NAMED])
+            rest = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
+            more = f"\nneither do the requests of tiles {named}{rest} fit, by no more than that"
+        super().__init__(f"{failure}{more}")
+
+
+def explain(
+    requests: Requests, problem: Problem, index: int, address: Ints, names: Names | None
+) -> PlacementFailure:
+    """The failure of the tile with this index, whose best packing is `address`."""
+    return _Explanation(requests, problem, index, address, names).failure()
+
+
+class _Explanation:
+    def __init__(
+        self, requests: Requests, problem: Problem, index: int, address: Ints, names: Names | None
+    ) -> None:
+        self.requests, self.problem, self.names = requests, problem, names
+        blocks = problem.blocks
+        self.number = int(blocks.tiles[index])
+        self.start = int(blocks.start[index])
+        self.tile = problem.tile(index)
+        self.address = address
+        self.rows = np.flatnonzero(requests.tile == self.number)
+        self.block_of = blocks.block_of[self.rows] - self.start
+        self.size = self.tile.size[: self.tile.blocks]
+        self.first = self.tile.first[: self.tile.blocks]
+        self.last = self.tile.last[: self.tile.blocks]
+        self.need = blocks.need[self.start : self.start + self.tile.blocks]
+        short = np.flatnonzero(address >= OVERFLOW)
+        self.refused = int(short[np.argmax(self.size[short])])
+
+    def failure(self) -> PlacementFailure:
+        refused, windows = self.refused, self._windows(self.refused)
+        rivals = self._without_alternative(windows)
+        step, bound = self._fullest_step(rivals)
+        live = (self.first <= step) & (self.last >= step)
+        there = live & (rivals | self._touching(windows))
+        order = np.lexsort((np.arange(len(there)), -self.size))
+        described = {row: self._described(row) for row in order[there[order]].tolist()}
+        capacity = sum(self.problem.policy.free_bytes(low, high) for low, high, _ in windows)
+        short = self.address + self.size - OVERFLOW
+        lowest = self.rows, self._request_addresses()
+        return PlacementFailure(
+            tile=self.number,
+            refused=self._described(refused),
+            need=MemoryNeed(int(self.need[refused])),
+            arenas=tuple(self.problem.policy.arenas[arena].name for _, _, arena in windows),
+            step=step,
+            capacity=capacity,
+            bound=bound,
+            peak=capacity + int(short.max()),
+            hole=self._largest_hole(windows, int(self.first[refused]), int(self.last[refused])),
+            hole_in_step=self._largest_hole(windows, step, step),
+            live=tuple(described.values()),
+            remedies=tuple(self._remedies([row for row in described if row != refused])),
+            memory_map=map_text(self.requests, self.problem.policy, *lowest, step, self.names),
+        )
+
+    def _windows(self, row: int) -> list[tuple[int, int, int]]:
+        """Where a block may lie: low, high, arena."""
+        windows, option = self.problem.windows, int(self.tile.option[row])
+        chosen = range(int(windows.start[option]), int(windows.start[option + 1]) - 1)
+        return [(int(windows.low[w]), int(windows.end[w]), int(windows.arena[w])) for w in chosen]
+
+    def _touching(self, windows: list[tuple[int, int, int]]) -> Bools:
+        found = np.zeros(self.tile.blocks, np.bool_)
+        for low, high, _ in windows:
+            found |= (self.address < high) & (self.address + self.size > low)
+        return found
+
+    def _without_alternative(self, windows: list[tuple[int, int, int]]) -> Bools:
+        """Blocks that can lie nowhere else than in these windows."""
+        inside = np.zeros(self.tile.blocks, np.bool_)
+        is_fixed = self.tile.fixed[: self.tile.blocks] != NONE
+        for row in range(self.tile.blocks):
+            inside[row] = all(
+                any(low <= own_low and own_high <= high for low, high, _ in windows)
+                for own_low, own_high, _ in self._windows(row)
+            )
+        return np.where(is_fixed, self._touching(windows) & ~self._reserved(), inside)
+
+    def _reserved(self) -> Bools:
+        found = np.zeros(self.tile.blocks, np.bool_)
+        for each in self.problem.policy.reserved:
+            found |= (self.address < each.end) & (self.address + self.size > each.start)
+        return found
+
+    def _fullest_step(self, rivals: Bools) -> tuple[int, int]:
+        """The step in the life of the refused block in which the rivals need most, and how much."""
+        first, last = int(self.first[self.refused]), int(self.last[self.refused])
+        starts = np.unique(np.maximum(self.first[rivals], first))
+        best = first, 0
+        for step in starts[starts <= last].tolist():
+            live = rivals & (self.first <= step) & (self.last >= step)
+            if (total := int(self.size[live].sum())) > best[1]:
+                best = step, total
+        return best
+
+    def _largest_hole(self, windows: list[tuple[int, int, int]], first: int, last: int) -> int:
+        """The largest range of the windows that nothing uses in these steps."""
+        live = (self.first <= last) & (self.last >= first)
+        taken = [(each.start, each.end) for each in self.problem.policy.reserved]
+        taken += zip(
+            self.address[live].tolist(), (self.address + self.size)[live].tolist(), strict=True
+        )
+        largest = 0
+        for low, high, _ in windows:
+            done = low
+            for start, end in sorted(taken):
+                largest = max(largest, min(start, high) - done)
+                done = max(done, end)
+            largest = max(largest, high - done)
+        return largest
+
+    def _request_addresses(self) -> Ints:
+        return self.address[self.block_of] + self.problem.blocks.offset[self.rows]
+
+    def _described(self, row: int) -> LiveBlock:
+        members = self.rows[self.block_of == row]
+        owner = owner_name(self.requests, int(members[0]), self.names)
+        more = f" and {len(members) - 1} more with it" if len(members) > 1 else ""
+        place = int(self.address[row])
+        return LiveBlock(
+            tuple(self.requests.value[members].tolist()),
+            owner + more,
+            int(self.size[row]),
+            place if place < OVERFLOW else None,
+            int(self.first[row]),
+            int(self.last[row]),
+            bool(self.tile.resident[row]),
+        )
+
+    def _remedies(self, live: list[int]) -> Iterator[Remedy]:
+        """Changes that suffice, those of the refused block first."""
+        row = self.refused
+        if len(self._parts(row)) and self._fits(_without_parts(self.tile, self._parts(row))):
+            yield self._remedy("unseparated", row)
+        if self.need[row] != MemoryNeed.ANY and self._fits(self._with_any_memory(row)):
+            yield self._remedy("any memory", row)
+        if size := self._largest_fitting(row):
+            yield replace(self._remedy("smaller", row), size=size)
+        for other in sorted(live, key=lambda each: int(self.size[each]))[-_MOST_REMOVED:]:
+            if self._fits(_without(self.tile, other)):
+                yield self._remedy("without", other)
+                return
+
+    def _remedy(self, kind: str, row: int) -> Remedy:
+        block = self._described(row)
+        return Remedy(kind, block.values[0], block.owner, block.size)
+
+    def _fits(self, tile: TileBlocks) -> bool:
+        windows, reserved = self.problem.windows, self.problem.reserved
+        return int(pack(tile, windows, reserved, AUTOMATIC).max(initial=0)) < OVERFLOW
+
+    def _parts(self, row: int) -> Ints:
+        """The separations of a block, from either side."""
+        own = np.repeat(np.arange(self.tile.blocks), np.diff(self.tile.part_start))
+        return np.flatnonzero((own == row) | (self.tile.other == row))
+
+    def _with_any_memory(self, row: int) -> TileBlocks:
+        blocks, index = self.problem.blocks, self.start + row
+        option = self.tile.option.copy()
+        option[row] = option_of(
+            blocks.resident[[index]],
+            np.array([MemoryNeed.ANY], dtype=np.int64),
+            blocks.initialised[[index]],
+        )[0]
+        return self.tile._replace(option=option)
+
+    def _largest_fitting(self, row: int) -> int:
+        """The largest size of a block, in multiples of its alignment, with which all was placed."""
+        unit = int(min(self.tile.alignment[row], MEMORY_SIZE))
+        fits, too_large = 0, -(-int(self.size[row]) // unit)
+        size = self.tile.size.copy()
+        while too_large - fits > 1:
+            middle = (fits + too_large) // 2
+            size[row] = middle * unit
+            if self._fits(self.tile._replace(size=size)):
+                fits = middle
+            else:
+                too_large = middle
+        return fits * unit
+
+
+def _without_parts(tile: TileBlocks, parts: Ints) -> TileBlocks:
+    """The tile without these separations."""
+    own = np.delete(np.repeat(np.arange(tile.blocks), np.diff(tile.part_start)), parts)
+    return tile._replace(
+        part_start=np.searchsorted(own, np.arange(tile.blocks + 1)),
+        part_low=np.delete(tile.part_low, parts),
+        part_high=np.delete(tile.part_high, parts),
+        other=np.delete(tile.other, parts),
+        other_low=np.delete(tile.other_low, parts),
+        other_high=np.delete(tile.other_high, parts),
+    )
+
+
+def _without(tile: TileBlocks, row: int) -> TileBlocks:
+    """The tile without this block."""
+    own = np.repeat(np.arange(tile.blocks), np.diff(tile.part_start))
+    tile = _without_parts(tile, np.flatnonzero((own == row) | (tile.other == row)))
+    columns = {
+        name: np.delete(getattr(tile, name), row)
+        for name in ("size", "alignment", "tail", "first", "last", "resident", "fixed", "option")
+    }
+    return tile._replace(
+        blocks=tile.blocks - 1,
+        part_start=np.delete(tile.part_start, row),
+        other=tile.other - (tile.other > row),
+        **columns,
+    )
+
+
+def _step(step: int) -> str:
+    return f"step {step}"
+
+
+def _life(block: LiveBlock) -> str:
+    if block.resident:
+        return "resident"
+    return f"steps {block.first} to {block.last}"

@@ -1,0 +1,438 @@
+"""Where the blocks of a tile go: the best of many orders, first fit or best fit, and of their kin.
+
+Compiled. A packing takes blocks one by one and puts each to the lowest address, or into the
+tightest gap, of the first window that has room, among the blocks placed before that live at the
+same time. So a packing is known by the order and the kind of fit, and what is searched are orders:
+a portfolio of sorted ones first, largest first foremost, and then the best of them with single
+blocks moved. Blocks for which no window has room go to an imaginary last window past all memory.
+The cost of a packing is how far that one is used, and then how far the arenas are.
+
+The packer sees windows and numbers, not arenas and needs: `placing` makes the one from the other.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tilewright.codegen.place.requests import NONE, Ints
+from tilewright.compiled import compiled
+from tilewright.target.geometry import ELEMENT_SIZE, REGION1_BASE
+
+OVERFLOW = 1 << 32
+"""Where the imaginary window begins; blocks that found no room have addresses from here up."""
+
+FIRST_FIT, BEST_FIT = 0, 1
+
+ORDERS = (
+    "program order",
+    "longest lifetime first",
+    "size x lifetime, largest first",
+    "size, largest first",
+    "alignment, then size",
+    "particular memory, then size",
+    "separated, then size",
+)
+"""Sorted orders of the portfolio, by number: in each, residents go before all others."""
+PROGRAM, LONGEST, AREA, SIZE, ALIGNMENT, PARTICULAR, SEPARATED = range(len(ORDERS))
+
+_PORTFOLIO = (
+    (SIZE, FIRST_FIT),
+    (SIZE, BEST_FIT),
+    (ALIGNMENT, FIRST_FIT),
+    (ALIGNMENT, BEST_FIT),
+    (AREA, FIRST_FIT),
+    (AREA, BEST_FIT),
+    (PARTICULAR, FIRST_FIT),
+    (SEPARATED, FIRST_FIT),
+    (LONGEST, FIRST_FIT),
+    (PROGRAM, FIRST_FIT),
+)
+_SHORT = 1 << 24
+"""Cost of a byte past all memory, in bytes of arenas: more than a tile has."""
+_MOVES = 60
+"""Changes of order that are tried on a tile of few blocks; with many they would take long."""
+_MOVES_WHEN_SHORT = 1000
+_WORK = 3_000_000
+"""Pairs of blocks that a tile may take up in moves, about; ten times as many if it is short."""
+_SEED = 0x2545F4914F6CDD1D
+
+
+class TileBlocks(NamedTuple):
+    """Columns of the blocks of one tile, followed by rows for what is reserved.
+
+    `blocks` says how many are blocks. A block's windows are entries `window_start[option]` up to
+    `window_start[option + 1]` of `Windows`. `part_start` and the columns after it list separations
+    as in `Blocks`, with blocks numbered within the tile.
+    """
+
+    blocks: int
+    size: Ints
+    alignment: Ints
+    tail: Ints
+    first: Ints
+    last: Ints
+    resident: Ints
+    fixed: Ints
+    option: Ints
+    part_start: Ints
+    part_low: Ints
+    part_high: Ints
+    other: Ints
+    other_low: Ints
+    other_high: Ints
+
+
+class Windows(NamedTuple):
+    """Places to try for each option, in order. Blocks end at most at `end`, tails at `reach`."""
+
+    start: Ints
+    low: Ints
+    end: Ints
+    reach: Ints
+    arena: Ints
+
+
+class Reserved(NamedTuple):
+    """Reserved ranges, half open; and the start of each arena, `OVERFLOW` last."""
+
+    low: Ints
+    high: Ints
+    arena_start: Ints
+
+
+class _Work(NamedTuple):
+    """Scratch of a packing: addresses, what is placed sorted by address, forbidden starts."""
+
+    address: Ints
+    placed: Ints
+    low: Ints
+    high: Ints
+    top: Ints
+
+
+@compiled
+def _new_work(tile: TileBlocks, arenas: int) -> _Work:
+    rows = len(tile.size)
+    room = rows + len(tile.other)
+    return _Work(
+        np.zeros(rows, np.int64),
+        np.zeros(rows, np.int64),
+        np.zeros(room, np.int64),
+        np.zeros(room, np.int64),
+        np.zeros(arenas, np.int64),
+    )
+
+
+@compiled
+def _rounded_up(value: int, alignment: int) -> int:
+    return (value + alignment - 1) & -alignment
+
+
+@compiled
+def _element_low(address: int) -> int:
+    unit = ELEMENT_SIZE if address < REGION1_BASE else 2 * ELEMENT_SIZE
+    return address & -unit
+
+
+@compiled
+def _element_end(end: int) -> int:
+    """The end of the element that holds the byte before `end`."""
+    unit = ELEMENT_SIZE if end <= REGION1_BASE else 2 * ELEMENT_SIZE
+    return _rounded_up(end, unit)
+
+
+@compiled
+def _note_placed(work: _Work, count: int, row: int) -> None:
+    place = count
+    while place > 0 and work.address[work.placed[place - 1]] > work.address[row]:
+        work.placed[place] = work.placed[place - 1]
+        place -= 1
+    work.placed[place] = row
+
+
+@compiled
+def _forbid_overlaps(tile: TileBlocks, work: _Work, count: int, row: int) -> int:
+    """List where `row` cannot start because of blocks that live at the same time, sorted."""
+    size, first, last = tile.size[row], tile.first[row], tile.last[row]
+    listed = 0
+    for place in range(count):
+        other = work.placed[place]
+        if tile.first[other] <= last and first <= tile.last[other]:
+            work.low[listed] = work.address[other] - size
+            work.high[listed] = work.address[other] + tile.size[other]
+            listed += 1
+    return listed
+
+
+@compiled
+def _forbid_elements(tile: TileBlocks, work: _Work, listed: int, row: int) -> int:
+    """Add where `row` cannot start because of separations from blocks that are placed."""
+    for part in range(tile.part_start[row], tile.part_start[row + 1]):
+        base = work.address[tile.other[part]]
+        if base == NONE:
+            continue
+        low = _element_low(base + tile.other_low[part]) - tile.part_high[part]
+        high = _element_end(base + tile.other_high[part]) - tile.part_low[part]
+        place = listed
+        while place > 0 and work.low[place - 1] > low:
+            work.low[place] = work.low[place - 1]
+            work.high[place] = work.high[place - 1]
+            place -= 1
+        work.low[place] = low
+        work.high[place] = high
+        listed += 1
+    return listed
+
+
+@compiled
+def _fit(work: _Work, listed: int, low: int, most: int, alignment: int, fit: int) -> int:
+    """The best start from `low` to `most`, both included, that is not forbidden, or `NONE`."""
+    start = _rounded_up(low, alignment)
+    best = NONE
+    tightest = most - low + 1
+    for place in range(listed):
+        if work.high[place] <= start:
+            continue
+        last = min(work.low[place], most)
+        if start <= last:
+            if fit == FIRST_FIT:
+                return start
+            if last - start < tightest:
+                best, tightest = start, last - start
+        start = _rounded_up(work.high[place], alignment)
+        if start > most:
+            return best
+    return start if best == NONE else best
+
+
+@compiled
+def _pack(
+    tile: TileBlocks,
+    windows: Windows,
+    reserved: Reserved,
+    work: _Work,
+    order: Ints,
+    fit: int,
+    limit: int,
+) -> int:
+    """Place the blocks in this order; the cost, or `limit` as soon as it is reached.
+
+    Addresses are left in `work.address`.
+    """
+    count = _place_what_is_fixed(tile, reserved, work)
+    work.top[:] = reserved.arena_start
+    cost = 0
+    for row in order:
+        listed = _forbid_overlaps(tile, work, count, row)
+        listed = _forbid_elements(tile, work, listed, row)
+        size, reach = tile.size[row], tile.size[row] + tile.tail[row]
+        option = tile.option[row]
+        for window in range(windows.start[option], windows.start[option + 1]):
+            most = min(windows.end[window] - size, windows.reach[window] - reach)
+            if most < windows.low[window]:
+                continue
+            start = _fit(work, listed, windows.low[window], most, tile.alignment[row], fit)
+            if start != NONE and start <= most:
+                break
+        work.address[row] = start
+        _note_placed(work, count, row)
+        count += 1
+        cost += _growth(work, reserved, windows.arena[window], start + size)
+        if cost >= limit:
+            return limit
+    return cost
+
+
+@compiled
+def _place_what_is_fixed(tile: TileBlocks, reserved: Reserved, work: _Work) -> int:
+    count = 0
+    for row in range(len(tile.size)):
+        work.address[row] = tile.fixed[row]
+        if tile.fixed[row] != NONE:
+            _note_placed(work, count, row)
+            count += 1
+    return count
+
+
+@compiled
+def _growth(work: _Work, reserved: Reserved, arena: int, end: int) -> int:
+    """What it costs that a block of this arena ends there."""
+    top = int(work.top[arena])
+    if end <= top:
+        return 0
+    work.top[arena] = end
+    grown = end - top
+    if arena == len(work.top) - 1:
+        return grown * _SHORT
+    for place in range(len(reserved.low)):
+        grown -= max(0, min(int(reserved.high[place]), end) - max(int(reserved.low[place]), top))
+    return grown
+
+
+@compiled
+def _bound(tile: TileBlocks) -> int:
+    """The most bytes of movable blocks that live at once: no packing costs less."""
+    most = 0
+    for row in range(tile.blocks):
+        live = 0
+        step = tile.first[row]
+        for other in range(tile.blocks):
+            if tile.fixed[other] == NONE and tile.first[other] <= step <= tile.last[other]:
+                live += tile.size[other]
+        most = max(most, live)
+    return most
+
+
+@compiled
+def _stable(order: Ints, key: npt.NDArray[np.float64]) -> Ints:
+    """The order sorted by falling key, ties as before."""
+    return order[np.argsort(-key[order], kind="mergesort")]
+
+
+@compiled
+def sorted_order(tile: TileBlocks, windows: Windows, number: int) -> Ints:
+    """The movable blocks in one of `ORDERS`."""
+    rows = np.flatnonzero(tile.fixed[: tile.blocks] == NONE)
+    size = tile.size.astype(np.float64)
+    first = tile.first.astype(np.float64)
+    lifetime = tile.last.astype(np.float64) - first + 1.0
+    order = _stable(rows, -first)
+    if number != PROGRAM:
+        order = _stable(order, lifetime)
+        order = _stable(order, size)
+    if number == LONGEST:
+        order = _stable(order, lifetime)
+    elif number == AREA:
+        order = _stable(order, size * lifetime)
+    elif number == ALIGNMENT:
+        order = _stable(order, tile.alignment.astype(np.float64))
+    elif number == PARTICULAR:
+        choices = np.zeros(len(size))
+        for row in rows:
+            option = tile.option[row]
+            choices[row] = windows.start[option] - windows.start[option + 1]
+        order = _stable(order, choices)
+    elif number == SEPARATED:
+        parts = np.zeros(len(size))
+        for row in rows:
+            parts[row] = tile.part_start[row + 1] - tile.part_start[row]
+        order = _stable(order, parts)
+    return _stable(order, tile.resident.astype(np.float64))
+
+
+@compiled
+def pack_in_order(
+    tile: TileBlocks, windows: Windows, reserved: Reserved, order: Ints, fit: int
+) -> Ints:
+    """Addresses of the blocks of a tile that are placed in this order."""
+    work = _new_work(tile, len(reserved.arena_start))
+    _pack(tile, windows, reserved, work, order, fit, np.iinfo(np.int64).max)
+    return work.address[: tile.blocks].copy()
+
+
+@compiled
+def pack(tile: TileBlocks, windows: Windows, reserved: Reserved, moves: int) -> Ints:
+    """Addresses of the blocks of a tile: the best packing of portfolio and moves.
+
+    `moves` limits the changes of order; `NONE` leaves their number to the packer.
+    """
+    work = _new_work(tile, len(reserved.arena_start))
+    bound = _bound(tile)
+    best_cost = np.iinfo(np.int64).max
+    best_order = np.zeros(0, np.int64)
+    best_fit = FIRST_FIT
+    address = work.address[: tile.blocks].copy()
+    for number, fit in _PORTFOLIO:
+        order = sorted_order(tile, windows, number)
+        cost = _pack(tile, windows, reserved, work, order, fit, best_cost)
+        if cost < best_cost:
+            best_cost, best_order, best_fit = cost, order, fit
+            address[:] = work.address[: tile.blocks]
+        if best_cost <= bound:
+            return address
+    return _improved(
+        tile, windows, reserved, work, best_order, best_fit, best_cost, bound, moves, address
+    )
+
+
+@compiled
+def _improved(
+    tile: TileBlocks,
+    windows: Windows,
+    reserved: Reserved,
+    work: _Work,
+    order: Ints,
+    fit: int,
+    cost: int,
+    bound: int,
+    moves: int,
+    address: Ints,
+) -> Ints:
+    """Move single blocks within the order as long as it helps, half of them such as stick out."""
+    work.address[: tile.blocks] = address
+    state = np.uint64(_SEED)
+    tries = 0
+    while cost > bound and len(order) > 1 and tries < _allowed(len(order), cost, moves):
+        tries += 1
+        state = _next(state)
+        source = int(state >> np.uint64(33)) % len(order)
+        if state & np.uint64(1):
+            source = _sticking_out(tile, order, address, source)
+        state = _next(state)
+        target = int(state >> np.uint64(33)) % len(order)
+        if target == source:
+            continue
+        changed = _moved(order, source, target)
+        found = _pack(tile, windows, reserved, work, changed, fit, cost + 1)
+        if found > cost:
+            continue
+        cost, order = found, changed
+        address[:] = work.address[: tile.blocks]
+    return address
+
+
+@compiled
+def _allowed(blocks: int, cost: int, moves: int) -> int:
+    """How many moves may be tried. A packing that does not fit is worth more of them."""
+    if moves != NONE:
+        return moves
+    pairs = blocks * blocks
+    if cost < _SHORT:
+        return min(_MOVES, 1 + _WORK // pairs)
+    return min(_MOVES_WHEN_SHORT, 1 + 10 * _WORK // pairs)
+
+
+@compiled
+def _next(state: np.uint64) -> np.uint64:
+    """The next number of a xorshift generator."""
+    state ^= state << np.uint64(13)
+    state ^= state >> np.uint64(7)
+    state ^= state << np.uint64(17)
+    return state
+
+
+@compiled
+def _sticking_out(tile: TileBlocks, order: Ints, address: Ints, start: int) -> int:
+    """A place in the order whose block ends highest of all from `start` on, cyclically."""
+    best = start
+    end = np.int64(-1)
+    for step in range(len(order)):
+        place = (start + step) % len(order)
+        row = order[place]
+        if address[row] + tile.size[row] > end:
+            best, end = place, address[row] + tile.size[row]
+    return best
+
+
+@compiled
+def _moved(order: Ints, source: int, target: int) -> Ints:
+    """The order with the block at place `source` moved to place `target`."""
+    changed = order.copy()
+    row = order[source]
+    if target < source:
+        changed[target + 1 : source + 1] = order[target:source]
+    else:
+        changed[source:target] = order[source + 1 : target + 1]
+    changed[target] = row
+    return changed
