@@ -7,9 +7,9 @@ import numpy as np
 
 from tilewright.codegen.place.faults import MOST_NAMED, Names
 from tilewright.codegen.place.maps import map_text, owner_name
-from tilewright.codegen.place.packing import OVERFLOW, TileBlocks, pack
+from tilewright.codegen.place.packing import OVERFLOW, TileBlocks
 from tilewright.codegen.place.policy import MemoryNeed
-from tilewright.codegen.place.problem import AUTOMATIC, Problem, option_of
+from tilewright.codegen.place.problem import Problem, option_of
 from tilewright.codegen.place.requests import NONE, Bools, Ints, Requests
 from tilewright.errors import TilewrightError
 from tilewright.target.geometry import MEMORY_SIZE
@@ -295,8 +295,7 @@ class _Explanation:
         return Remedy(kind, block.values[0], block.owner, block.size)
 
     def _fits(self, tile: TileBlocks) -> bool:
-        windows, reserved = self.problem.windows, self.problem.reserved
-        return int(pack(tile, windows, reserved, AUTOMATIC).max(initial=0)) < OVERFLOW
+        return int(self.problem.pack(tile).max(initial=0)) < OVERFLOW
 
     def _parts(self, row: int) -> Ints:
         """The separations of a block, from either side."""

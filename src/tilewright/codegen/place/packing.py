@@ -13,7 +13,6 @@ The packer sees windows and numbers, not arenas and needs: `placing` makes the o
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from tilewright.codegen.place.requests import NONE, Ints
 from tilewright.compiled import compiled
@@ -24,33 +23,10 @@ OVERFLOW = 1 << 32
 
 FIRST_FIT, BEST_FIT = 0, 1
 
-ORDERS = (
-    "program order",
-    "longest lifetime first",
-    "size x lifetime, largest first",
-    "size, largest first",
-    "alignment, then size",
-    "particular memory, then size",
-    "separated, then size",
-)
-"""Sorted orders of the portfolio, by number: in each, residents go before all others."""
-PROGRAM, LONGEST, AREA, SIZE, ALIGNMENT, PARTICULAR, SEPARATED = range(len(ORDERS))
-
-_PORTFOLIO = (
-    (SIZE, FIRST_FIT),
-    (SIZE, BEST_FIT),
-    (ALIGNMENT, FIRST_FIT),
-    (ALIGNMENT, BEST_FIT),
-    (AREA, FIRST_FIT),
-    (AREA, BEST_FIT),
-    (PARTICULAR, FIRST_FIT),
-    (SEPARATED, FIRST_FIT),
-    (LONGEST, FIRST_FIT),
-    (PROGRAM, FIRST_FIT),
-)
 _SHORT = 1 << 24
 """Cost of a byte past all memory, in bytes of arenas: more than a tile has."""
-_MOVES = 60
+_ANY_COST = (1 << 63) - 1
+_MOVES = 200
 """Changes of order that are tried on a tile of few blocks; with many they would take long."""
 _MOVES_WHEN_SHORT = 1000
 _WORK = 3_000_000
@@ -221,7 +197,8 @@ def _pack(
     Addresses are left in `work.address`.
     """
     count = _place_what_is_fixed(tile, reserved, work)
-    work.top[:] = reserved.arena_start
+    for arena in range(len(work.top)):
+        work.top[arena] = reserved.arena_start[arena]
     cost = 0
     for row in order:
         listed = _forbid_overlaps(tile, work, count, row)
@@ -285,74 +262,38 @@ def _bound(tile: TileBlocks) -> int:
 
 
 @compiled
-def _stable(order: Ints, key: npt.NDArray[np.float64]) -> Ints:
-    """The order sorted by falling key, ties as before."""
-    return order[np.argsort(-key[order], kind="mergesort")]
-
-
-@compiled
-def sorted_order(tile: TileBlocks, windows: Windows, number: int) -> Ints:
-    """The movable blocks in one of `ORDERS`."""
-    rows = np.flatnonzero(tile.fixed[: tile.blocks] == NONE)
-    size = tile.size.astype(np.float64)
-    first = tile.first.astype(np.float64)
-    lifetime = tile.last.astype(np.float64) - first + 1.0
-    order = _stable(rows, -first)
-    if number != PROGRAM:
-        order = _stable(order, lifetime)
-        order = _stable(order, size)
-    if number == LONGEST:
-        order = _stable(order, lifetime)
-    elif number == AREA:
-        order = _stable(order, size * lifetime)
-    elif number == ALIGNMENT:
-        order = _stable(order, tile.alignment.astype(np.float64))
-    elif number == PARTICULAR:
-        choices = np.zeros(len(size))
-        for row in rows:
-            option = tile.option[row]
-            choices[row] = windows.start[option] - windows.start[option + 1]
-        order = _stable(order, choices)
-    elif number == SEPARATED:
-        parts = np.zeros(len(size))
-        for row in rows:
-            parts[row] = tile.part_start[row + 1] - tile.part_start[row]
-        order = _stable(order, parts)
-    return _stable(order, tile.resident.astype(np.float64))
-
-
-@compiled
 def pack_in_order(
     tile: TileBlocks, windows: Windows, reserved: Reserved, order: Ints, fit: int
 ) -> Ints:
     """Addresses of the blocks of a tile that are placed in this order."""
     work = _new_work(tile, len(reserved.arena_start))
-    _pack(tile, windows, reserved, work, order, fit, np.iinfo(np.int64).max)
+    _pack(tile, windows, reserved, work, order, fit, _ANY_COST)
     return work.address[: tile.blocks].copy()
 
 
 @compiled
-def pack(tile: TileBlocks, windows: Windows, reserved: Reserved, moves: int) -> Ints:
-    """Addresses of the blocks of a tile: the best packing of portfolio and moves.
+def pack(
+    tile: TileBlocks, windows: Windows, reserved: Reserved, orders: Ints, fits: Ints, moves: int
+) -> Ints:
+    """Addresses of the blocks of a tile: the best packing of these orders and of moves.
 
-    `moves` limits the changes of order; `NONE` leaves their number to the packer.
+    Row k of `orders` lists the blocks that are not fixed, for the fit `fits[k]`. `moves` limits the
+    changes of order; `NONE` leaves their number to the packer.
     """
     work = _new_work(tile, len(reserved.arena_start))
     bound = _bound(tile)
-    best_cost = np.iinfo(np.int64).max
-    best_order = np.zeros(0, np.int64)
-    best_fit = FIRST_FIT
+    cost = _ANY_COST
+    best = 0
     address = work.address[: tile.blocks].copy()
-    for number, fit in _PORTFOLIO:
-        order = sorted_order(tile, windows, number)
-        cost = _pack(tile, windows, reserved, work, order, fit, best_cost)
-        if cost < best_cost:
-            best_cost, best_order, best_fit = cost, order, fit
-            address[:] = work.address[: tile.blocks]
-        if best_cost <= bound:
+    for number in range(len(fits)):
+        found = _pack(tile, windows, reserved, work, orders[number], fits[number], cost)
+        if found < cost:
+            cost, best = found, number
+            _keep(work, address)
+        if cost <= bound:
             return address
     return _improved(
-        tile, windows, reserved, work, best_order, best_fit, best_cost, bound, moves, address
+        tile, windows, reserved, work, orders[best], fits[best], cost, bound, moves, address
     )
 
 
@@ -370,7 +311,6 @@ def _improved(
     address: Ints,
 ) -> Ints:
     """Move single blocks within the order as long as it helps, half of them such as stick out."""
-    work.address[: tile.blocks] = address
     state = np.uint64(_SEED)
     tries = 0
     while cost > bound and len(order) > 1 and tries < _allowed(len(order), cost, moves):
@@ -388,8 +328,14 @@ def _improved(
         if found > cost:
             continue
         cost, order = found, changed
-        address[:] = work.address[: tile.blocks]
+        _keep(work, address)
     return address
+
+
+@compiled
+def _keep(work: _Work, address: Ints) -> None:
+    for row in range(len(address)):
+        address[row] = work.address[row]
 
 
 @compiled
@@ -429,10 +375,8 @@ def _sticking_out(tile: TileBlocks, order: Ints, address: Ints, start: int) -> i
 def _moved(order: Ints, source: int, target: int) -> Ints:
     """The order with the block at place `source` moved to place `target`."""
     changed = order.copy()
-    row = order[source]
-    if target < source:
-        changed[target + 1 : source + 1] = order[target:source]
-    else:
-        changed[source:target] = order[source + 1 : target + 1]
-    changed[target] = row
+    step = 1 if target > source else -1
+    for place in range(source, target, step):
+        changed[place] = order[place + step]
+    changed[target] = order[source]
     return changed

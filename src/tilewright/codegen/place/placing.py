@@ -6,10 +6,10 @@ from tilewright.codegen.place.blocks import Blocks, check_fixed, join
 from tilewright.codegen.place.check import check_placement
 from tilewright.codegen.place.failure import PlacementError, explain
 from tilewright.codegen.place.faults import Names
-from tilewright.codegen.place.packing import OVERFLOW, pack
+from tilewright.codegen.place.packing import OVERFLOW
 from tilewright.codegen.place.placement import Placement, usage
 from tilewright.codegen.place.policy import MemoryPolicy
-from tilewright.codegen.place.problem import AUTOMATIC, Problem
+from tilewright.codegen.place.problem import Problem
 from tilewright.codegen.place.requests import Ints, Requests
 
 
@@ -30,10 +30,7 @@ def place(
     check_fixed(requests, blocks, policy)
     problem = Problem(blocks, policy)
     tile_class, leaders = blocks.classes()
-    packed = [
-        pack(problem.tile(leader), problem.windows, problem.reserved, AUTOMATIC)
-        for leader in leaders.tolist()
-    ]
+    packed = [problem.pack(problem.tile(leader)) for leader in leaders.tolist()]
     short = [number for number, found in enumerate(packed) if found.max(initial=0) >= OVERFLOW]
     if short:
         worst = max(short, key=lambda number: int(packed[number].max()))

@@ -6,13 +6,11 @@ from itertools import product
 import numpy as np
 
 from tilewright.codegen.place.blocks import Blocks
-from tilewright.codegen.place.packing import OVERFLOW, Reserved, TileBlocks, Windows
+from tilewright.codegen.place.orders import portfolio
+from tilewright.codegen.place.packing import OVERFLOW, Reserved, TileBlocks, Windows, pack
 from tilewright.codegen.place.policy import MemoryNeed, MemoryPolicy
 from tilewright.codegen.place.requests import LAST_STEP, NONE, Ints
 from tilewright.target.geometry import LOADABLE_END
-
-AUTOMATIC = NONE
-"""The packer decides how long it searches."""
 
 _FAR = 1 << 62
 
@@ -29,6 +27,11 @@ class Problem:
             _integers(each.end for each in policy.reserved),
             _integers([*(arena.start for arena in policy.arenas), OVERFLOW]),
         )
+
+    def pack(self, tile: TileBlocks) -> Ints:
+        """Addresses of the blocks of a tile; those from `OVERFLOW` up say that it does not fit."""
+        orders, fits = portfolio(tile, self.windows)
+        return pack(tile, self.windows, self.reserved, orders, fits, NONE)
 
     def tile(self, index: int) -> TileBlocks:
         """The blocks of one tile, given by its index in `blocks.tiles`."""
