@@ -10,7 +10,7 @@ from tilewright.codegen.place.maps import map_text, owner_name
 from tilewright.codegen.place.packing import OVERFLOW, TileBlocks
 from tilewright.codegen.place.policy import MemoryNeed
 from tilewright.codegen.place.problem import Problem, option_of
-from tilewright.codegen.place.requests import NONE, Bools, Ints, Requests
+from tilewright.codegen.place.requests import NONE, Bools, Ints, Requests, life_text
 from tilewright.errors import TilewrightError
 from tilewright.target.geometry import MEMORY_SIZE
 
@@ -64,11 +64,14 @@ class Remedy:
 class PlacementFailure:
     """Why the requests of `tile` do not fit; `refused` found no place. Sizes are in bytes.
 
-    - `need`: the kind of memory that `refused` asks for; `capacity`: how much of that it may use.
-    - `step`: when most is live of all that must lie there; `bound`: how much that is.
-    - `peak`: how much memory the best arrangement found would need.
+    - `need`: the kind of memory that `refused` asks for; `arenas`: those that have any for it, with
+      `capacity` bytes in all and `largest_piece` in one piece, if nothing else were there.
+    - `bound`: the most that is live at once of what can lie nowhere else, during its life; `peak`:
+      how much of that memory the best arrangement found would need, holes included.
+    - `total_bound`, `total_capacity`: what is live in `step` of all, and what there is of memory.
+    - `step`: in which most is live, of what can lie nowhere else if that is too much, or of all.
     - `hole`: the largest piece free during the whole life of `refused`; `hole_in_step`: in `step`.
-    - `live`: what is live in `step` and lies there, largest first.
+    - `live`: what is live in `step`, largest first.
     - `remedies`: single changes that were tried and suffice.
     - `memory_map`: the tile's memory in `step`, as text.
     """
@@ -77,10 +80,13 @@ class PlacementFailure:
     refused: LiveBlock
     need: MemoryNeed
     arenas: tuple[str, ...]
-    step: int
     capacity: int
+    largest_piece: int
     bound: int
     peak: int
+    step: int
+    total_capacity: int
+    total_bound: int
     hole: int
     hole_in_step: int
     live: tuple[LiveBlock, ...]
@@ -94,21 +100,32 @@ class PlacementFailure:
         refused = self.refused
         kind = "any memory" if self.need is MemoryNeed.ANY else f"{self.need.name.lower()} memory"
         yield (
-            f"tile {self.tile}, {_step(self.step)}: no place for {refused.owner} "
+            f"tile {self.tile}, step {self.step}: no place for {refused.owner} "
             f"({refused.size:,} bytes, {_life(refused)}), which needs {kind}"
         )
         if not self.arenas:
             order = "resident" if refused.resident else "transient"
             yield f"  no arena that the policy names for {order} requests has any of that"
         else:
-            yield f"  {self.capacity:,} bytes are there for it, in {', '.join(self.arenas)}"
-            yield f"  {self.bound:,} bytes must lie there at once: {self._verdict()}"
-            yield f"  {self.peak:,} bytes are needed by the best arrangement found"
+            yield (
+                f"  {self.capacity:,} bytes are there for it, in {', '.join(self.arenas)}; at most "
+                f"{self.largest_piece:,} in one piece"
+            )
+            yield (
+                f"  {self.bound:,} bytes can lie nowhere else at once: "
+                f"{_verdict(self.bound, self.capacity)}"
+            )
+            if (self.bound, self.capacity) != (self.total_bound, self.total_capacity):
+                yield (
+                    f"  {self.total_bound:,} bytes of {self.total_capacity:,} are live in all: "
+                    f"{_verdict(self.total_bound, self.total_capacity)}"
+                )
+            yield f"  the best arrangement found would take {self.peak:,} bytes, holes included"
             yield (
                 f"  largest hole: {self.hole_in_step:,} bytes in this step, {self.hole:,} in all "
                 f"steps of {refused.owner}"
             )
-        yield "  live there, largest first:"
+        yield "  live, largest first:"
         for block in self.live[:MOST_NAMED]:
             place = "no place" if block.address is None else f"{block.address:#x}"
             yield f"    {block.size:>9,}  {place:>8}  {block.owner} ({_life(block)})"
@@ -124,14 +141,8 @@ class PlacementFailure:
             )
         )
         yield from (f"    {remedy}" for remedy in self.remedies)
-        yield f"  memory in {_step(self.step)}:"
+        yield f"  memory in step {self.step}:"
         yield self.memory_map
-
-    def _verdict(self) -> str:
-        over = self.bound - self.capacity
-        if over > 0:
-            return f"{over:,} too many for any arrangement"
-        return "enough room, but not in the pieces that are asked for"
 
 
 class PlacementError(TilewrightError):
@@ -144,8 +155,8 @@ class PlacementError(TilewrightError):
         more = ""
         if others:
             named = ", ".join(str(tile) for tile in others[:MOST_NAMED])
-            rest = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
-            more = f"\nneither do the requests of tiles {named}{rest} fit, by no more than that"
+            rest = f" and {len(others) - MOST_NAMED:,} more" if len(others) > MOST_NAMED else ""
+            more = f"\nother tiles on which requests do not fit: {named}{rest}"
         super().__init__(f"{failure}{more}")
 
 
@@ -178,28 +189,34 @@ class _Explanation:
     def failure(self) -> PlacementFailure:
         refused, windows = self.refused, self._windows(self.refused)
         rivals = self._without_alternative(windows)
+        policy = self.problem.policy
+        capacity = sum(policy.free_bytes(low, high) for low, high, _ in windows)
         step, bound = self._fullest_step(rivals)
+        fullest, total = self._fullest_step(~self._reserved())
+        if bound <= capacity:
+            step = fullest
         live = (self.first <= step) & (self.last >= step)
-        there = live & (rivals | self._touching(windows))
-        order = np.lexsort((np.arange(len(there)), -self.size))
-        described = {row: self._described(row) for row in order[there[order]].tolist()}
-        capacity = sum(self.problem.policy.free_bytes(low, high) for low, high, _ in windows)
+        order = np.argsort(-self.size, kind="stable")
+        described = {row: self._described(row) for row in order[live[order]].tolist()}
         short = self.address + self.size - OVERFLOW
-        lowest = self.rows, self._request_addresses()
+        placed = self.rows, self._request_addresses()
         return PlacementFailure(
             tile=self.number,
             refused=self._described(refused),
             need=MemoryNeed(int(self.need[refused])),
-            arenas=tuple(self.problem.policy.arenas[arena].name for _, _, arena in windows),
-            step=step,
+            arenas=tuple(policy.arenas[arena].name for _, _, arena in windows),
             capacity=capacity,
+            largest_piece=self._largest_free(windows, np.zeros(len(self.size), np.bool_)),
             bound=bound,
             peak=capacity + int(short.max()),
+            step=step,
+            total_capacity=sum(policy.free_bytes(each.start, each.end) for each in policy.used),
+            total_bound=total,
             hole=self._largest_hole(windows, int(self.first[refused]), int(self.last[refused])),
             hole_in_step=self._largest_hole(windows, step, step),
             live=tuple(described.values()),
             remedies=tuple(self._remedies([row for row in described if row != refused])),
-            memory_map=map_text(self.requests, self.problem.policy, *lowest, step, self.names),
+            memory_map=map_text(self.requests, policy, *placed, step, self.names),
         )
 
     def _windows(self, row: int) -> list[tuple[int, int, int]]:
@@ -243,16 +260,18 @@ class _Explanation:
         return best
 
     def _largest_hole(self, windows: list[tuple[int, int, int]], first: int, last: int) -> int:
-        """The largest range of the windows that nothing uses in these steps."""
-        live = (self.first <= last) & (self.last >= first)
-        taken = [(each.start, each.end) for each in self.problem.policy.reserved]
-        taken += zip(
-            self.address[live].tolist(), (self.address + self.size)[live].tolist(), strict=True
-        )
+        """The largest range of the windows that nothing uses from the first step to the last."""
+        return self._largest_free(windows, (self.first <= last) & (self.last >= first))
+
+    def _largest_free(self, windows: list[tuple[int, int, int]], taken: Bools) -> int:
+        """The largest range of the windows that is not reserved and that these blocks leave."""
+        used = [(each.start, each.end) for each in self.problem.policy.reserved]
+        starts, ends = self.address[taken], (self.address + self.size)[taken]
+        used += zip(starts.tolist(), ends.tolist(), strict=True)
         largest = 0
         for low, high, _ in windows:
             done = low
-            for start, end in sorted(taken):
+            for start, end in sorted(used):
                 largest = max(largest, min(start, high) - done)
                 done = max(done, end)
             largest = max(largest, high - done)
@@ -356,11 +375,11 @@ def _without(tile: TileBlocks, row: int) -> TileBlocks:
     )
 
 
-def _step(step: int) -> str:
-    return f"step {step}"
+def _verdict(bound: int, capacity: int) -> str:
+    if bound > capacity:
+        return f"{bound - capacity:,} too many for any arrangement"
+    return "enough room, as far as pieces and neighbours allow"
 
 
 def _life(block: LiveBlock) -> str:
-    if block.resident:
-        return "resident"
-    return f"steps {block.first} to {block.last}"
+    return life_text(block.first, block.last, block.resident)

@@ -7,7 +7,7 @@ import numpy as np
 from tilewright.codegen.place.faults import Names
 from tilewright.codegen.place.placement import Placement
 from tilewright.codegen.place.policy import MemoryPolicy
-from tilewright.codegen.place.requests import Ints, Requests
+from tilewright.codegen.place.requests import Ints, Requests, life_text
 from tilewright.target.geometry import MEMORY_BASE, MEMORY_END
 
 
@@ -66,9 +66,8 @@ def owner_name(requests: Requests, row: int, names: Names | None) -> str:
 
 
 def _owner(requests: Requests, row: int, names: Names | None) -> str:
-    life = "resident"
-    if not requests.resident[row]:
-        life = f"steps {requests.first[row]} to {requests.last[row]}"
+    first, last = int(requests.first[row]), int(requests.last[row])
+    life = life_text(first, last, bool(requests.resident[row]))
     return f"{owner_name(requests, row, names)} ({life})"
 
 

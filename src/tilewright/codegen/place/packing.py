@@ -26,7 +26,7 @@ FIRST_FIT, BEST_FIT = 0, 1
 _SHORT = 1 << 24
 """Cost of a byte past all memory, in bytes of arenas: more than a tile has."""
 _ANY_COST = (1 << 63) - 1
-_MOVES = 200
+_MOVES = 100
 """Changes of order that are tried on a tile of few blocks; with many they would take long."""
 _MOVES_WHEN_SHORT = 1000
 _WORK = 3_000_000
@@ -310,7 +310,7 @@ def _improved(
     moves: int,
     address: Ints,
 ) -> Ints:
-    """Move single blocks within the order as long as it helps, half of them such as stick out."""
+    """Move single blocks forward in the order, in about half of the tries those that stick out."""
     state = np.uint64(_SEED)
     tries = 0
     while cost > bound and len(order) > 1 and tries < _allowed(len(order), cost, moves):
@@ -320,9 +320,9 @@ def _improved(
         if state & np.uint64(1):
             source = _sticking_out(tile, order, address, source)
         state = _next(state)
-        target = int(state >> np.uint64(33)) % len(order)
-        if target == source:
+        if source == 0:
             continue
+        target = int(state >> np.uint64(33)) % source
         changed = _moved(order, source, target)
         found = _pack(tile, windows, reserved, work, changed, fit, cost + 1)
         if found > cost:
@@ -373,10 +373,9 @@ def _sticking_out(tile: TileBlocks, order: Ints, address: Ints, start: int) -> i
 
 @compiled
 def _moved(order: Ints, source: int, target: int) -> Ints:
-    """The order with the block at place `source` moved to place `target`."""
+    """The order with the block at place `source` moved forward to place `target`."""
     changed = order.copy()
-    step = 1 if target > source else -1
-    for place in range(source, target, step):
-        changed[place] = order[place + step]
+    for place in range(target, source):
+        changed[place + 1] = order[place]
     changed[target] = order[source]
     return changed

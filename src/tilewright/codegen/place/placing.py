@@ -30,14 +30,12 @@ def place(
     check_fixed(requests, blocks, policy)
     problem = Problem(blocks, policy)
     tile_class, leaders = blocks.classes()
-    packed = [problem.pack(problem.tile(leader)) for leader in leaders.tolist()]
-    short = [number for number, found in enumerate(packed) if found.max(initial=0) >= OVERFLOW]
-    if short:
-        worst = max(short, key=lambda number: int(packed[number].max()))
-        failing = blocks.tiles[np.isin(tile_class, short)]
-        raise PlacementError(
-            explain(requests, problem, int(leaders[worst]), packed[worst], names), failing.tolist()
-        )
+    packed = problem.pack_all(leaders.tolist())
+    reach = _reach(blocks, leaders, packed)
+    if np.any(reach > OVERFLOW):
+        worst = int(np.argmax(reach))
+        failure = explain(requests, problem, int(leaders[worst]), packed[worst], names)
+        raise PlacementError(failure, blocks.tiles[reach[tile_class] > OVERFLOW].tolist())
     address = _spread(blocks, tile_class, packed)
     peak, bound = usage(blocks, address, policy)
     placement = Placement(
@@ -45,6 +43,13 @@ def place(
     )
     check_placement(requests, placement)
     return placement
+
+
+def _reach(blocks: Blocks, leaders: Ints, packed: list[Ints]) -> Ints:
+    """Where the last block of each of these tiles ends."""
+    sizes = [blocks.size[blocks.start[leader] : blocks.start[leader + 1]] for leader in leaders]
+    ends = [int((found + size).max()) for found, size in zip(packed, sizes, strict=True)]
+    return np.array(ends, dtype=np.int64)
 
 
 def _spread(blocks: Blocks, tile_class: Ints, packed: list[Ints]) -> Ints:

@@ -154,6 +154,11 @@ class MemoryPolicy:
             names.index(name) for name in (self.resident if is_resident else self.transient)
         )
 
+    @property
+    def used(self) -> tuple[Arena, ...]:
+        """The arenas that are named in one of the orders."""
+        return tuple(each for each in self.arenas if each.name in self.resident + self.transient)
+
     def free_bytes(self, start: int, end: int) -> int:
         """How many bytes from `start` up to `end` are not reserved."""
         taken = sorted((max(r.start, start), min(r.end, end)) for r in self.reserved)

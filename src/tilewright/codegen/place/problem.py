@@ -1,6 +1,7 @@
 """What the packer is given: windows for each kind of block, and the blocks of one tile."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
 import numpy as np
@@ -22,11 +23,17 @@ class Problem:
         self.blocks = blocks
         self.policy = policy
         self.windows = _windows(policy)
+        self._option = option_of(blocks.resident, blocks.need, blocks.initialised)
         self.reserved = Reserved(
             _integers(each.start for each in policy.reserved),
             _integers(each.end for each in policy.reserved),
             _integers([*(arena.start for arena in policy.arenas), OVERFLOW]),
         )
+
+    def pack_all(self, indices: Sequence[int]) -> list[Ints]:
+        """Addresses of the blocks of each of these tiles. The packer runs on all cores."""
+        with ThreadPoolExecutor() as pool:
+            return list(pool.map(lambda index: self.pack(self.tile(index)), indices))
 
     def pack(self, tile: TileBlocks) -> Ints:
         """Addresses of the blocks of a tile; those from `OVERFLOW` up say that it does not fit."""
@@ -40,7 +47,6 @@ class Problem:
         rows = slice(low, high)
         parts = slice(int(blocks.part_start[low]), int(blocks.part_start[high]))
         count = len(reserved.low)
-        option = option_of(blocks.resident, blocks.need, blocks.initialised)[rows]
 
         def column(values: Ints, of_reserved: int | Ints) -> Ints:
             return np.append(values[rows], np.broadcast_to(of_reserved, count))
@@ -54,7 +60,7 @@ class Problem:
             column(blocks.last, LAST_STEP),
             column(blocks.resident, 1),
             column(blocks.fixed, reserved.low),
-            np.append(option, np.zeros(count, np.int64)),
+            column(self._option, 0),
             blocks.part_start[low : high + 1] - parts.start,
             blocks.part_low[parts],
             blocks.part_high[parts],

@@ -135,7 +135,7 @@ class Requests:
 
     def describe(self, row: int) -> str:
         """One request in a line, for messages."""
-        life = "resident" if self.resident[row] else f"steps {self.first[row]} to {self.last[row]}"
+        life = life_text(int(self.first[row]), int(self.last[row]), bool(self.resident[row]))
         fixed = f", fixed at {self.fixed[row]:#x}" if self.fixed[row] != NONE else ""
         return (
             f"request {row} (value {self.value[row]}, tile {self.tile[row]}): {self.size[row]:,} "
@@ -213,6 +213,13 @@ def joined_aliases(requests: int, pairs: npt.ArrayLike) -> Ints:
     shared = np.zeros(requests, np.bool_)
     shared[joined] = True
     return np.where(shared, lowest, NONE)
+
+
+def life_text(first: int, last: int, resident: bool) -> str:
+    """A lifetime in messages."""
+    if resident:
+        return "resident"
+    return f"from step {first} on" if last == LAST_STEP else f"steps {first} to {last}"
 
 
 def _column(name: str, values: npt.ArrayLike) -> Ints:
