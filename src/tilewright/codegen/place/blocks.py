@@ -296,10 +296,14 @@ def _check_fixed_pairs(requests: Requests, blocks: Blocks) -> None:
     """That fixed blocks leave each other alone."""
     rows = np.flatnonzero(blocks.fixed != NONE)
     low = blocks.fixed[rows]
-    one, other = overlapping(blocks.tile_index[rows], low, low + blocks.size[rows])
-    one, other = rows[one], rows[other]
-    together = (blocks.first[one] <= blocks.last[other]) & (blocks.first[other] <= blocks.last[one])
-    wrong = np.concatenate([one[together], other[together]])
+    one, other = overlapping(
+        blocks.tile_index[rows],
+        low,
+        low + blocks.size[rows],
+        blocks.first[rows],
+        blocks.last[rows],
+    )
+    wrong = rows[np.concatenate([one, other])]
     requests.refuse(
         "fixed addresses that overlap while both are live", np.isin(blocks.block_of, wrong)
     )

@@ -150,9 +150,8 @@ def _stride(requests: Requests) -> Ints:
 
 def _apart(requests: Requests, address: Ints) -> Iterator[tuple[str, Ints]]:
     """What is live at once overlaps only if it is an alias; what is separated shares no element."""
-    one, other = overlapping(requests.tile, address, address + requests.size)
-    alias = (requests.alias[one] == requests.alias[other]) & (requests.alias[one] != NONE)
-    wrong = requests.live_together(one, other) & ~alias
+    one, other = overlapping(requests.tile, address, address + requests.size, *requests.life)
+    wrong = (requests.alias[one] != requests.alias[other]) | (requests.alias[one] == NONE)
     yield "live at once and overlapping", np.unique(np.concatenate([one[wrong], other[wrong]]))
     one, other = requests.separations[:, 0], requests.separations[:, 1]
     together = requests.live_together(one, other)

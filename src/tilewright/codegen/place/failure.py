@@ -210,7 +210,7 @@ class _Explanation:
             bound=bound,
             peak=capacity + int(short.max()),
             step=step,
-            total_capacity=sum(policy.free_bytes(each.start, each.end) for each in policy.used),
+            total_capacity=policy.capacity,
             total_bound=total,
             hole=self._largest_hole(windows, int(self.first[refused]), int(self.last[refused])),
             hole_in_step=self._largest_hole(windows, step, step),

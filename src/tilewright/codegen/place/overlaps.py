@@ -1,17 +1,18 @@
-"""Which ranges of memory overlap, in all tiles at once."""
+"""Which ranges of memory overlap while they are live, in all tiles at once."""
 
 import numpy as np
 
 from tilewright.codegen.place.requests import Ints
 
 
-def overlapping(tile: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """All pairs of rows of one tile whose bytes `start` up to `end` overlap, each pair once.
+def overlapping(tile: Ints, start: Ints, end: Ints, first: Ints, last: Ints) -> tuple[Ints, Ints]:
+    """All pairs of rows of one tile that have both a byte and a step in common, each pair once.
 
-    Time and space go with the number of pairs.
+    Bytes are those from `start` up to `end`, steps those from `first` to `last`, included. The time
+    goes with the number of pairs that have bytes in common.
     """
     order = np.lexsort((end, start, tile))
-    tile, start, end = tile[order], start[order], end[order]
+    tile, start, end, first, last = (each[order] for each in (tile, start, end, first, last))
     rows = np.arange(len(order))
     pairs = [(rows[:0], rows[:0])]
     distance = 1
@@ -19,7 +20,8 @@ def overlapping(tile: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
         rows = rows[rows + distance < len(order)]
         after = rows + distance
         reached = (tile[after] == tile[rows]) & (start[after] < end[rows])
-        rows = rows[reached]
-        pairs.append((order[rows], order[rows + distance]))
+        rows, after = rows[reached], after[reached]
+        meet = (first[rows] <= last[after]) & (first[after] <= last[rows])
+        pairs.append((order[rows[meet]], order[after[meet]]))
         distance += 1
     return np.concatenate([one for one, _ in pairs]), np.concatenate([two for _, two in pairs])

@@ -28,9 +28,10 @@ _SHORT = 1 << 24
 _ANY_COST = (1 << 63) - 1
 _MOVES = 100
 """Changes of order that are tried on a tile of few blocks; with many they would take long."""
-_MOVES_WHEN_SHORT = 1000
 _WORK = 3_000_000
-"""Pairs of blocks that a tile may take up in moves, about; ten times as many if it is short."""
+"""Pairs of blocks that all moves of a tile may look at, about."""
+_MOVES_WHEN_SHORT, _WORK_WHEN_SHORT = 1000, 30_000_000
+"""The same where the best packing so far does not fit, but there may be one that does."""
 _SEED = 0x2545F4914F6CDD1D
 
 
@@ -70,11 +71,12 @@ class Windows(NamedTuple):
 
 
 class Reserved(NamedTuple):
-    """Reserved ranges, half open; and the start of each arena, `OVERFLOW` last."""
+    """Reserved ranges, half open; the start of each arena, `OVERFLOW` last; bytes of all arenas."""
 
     low: Ints
     high: Ints
     arena_start: Ints
+    capacity: int
 
 
 class _Work(NamedTuple):
@@ -292,6 +294,9 @@ def pack(
             _keep(work, address)
         if cost <= bound:
             return address
+    if moves == NONE:
+        worthwhile = cost >= _SHORT and bound <= reserved.capacity
+        moves = _allowed_moves(len(orders[best]), worthwhile)
     return _improved(
         tile, windows, reserved, work, orders[best], fits[best], cost, bound, moves, address
     )
@@ -313,7 +318,7 @@ def _improved(
     """Move single blocks forward in the order, in about half of the tries those that stick out."""
     state = np.uint64(_SEED)
     tries = 0
-    while cost > bound and len(order) > 1 and tries < _allowed(len(order), cost, moves):
+    while cost > bound and len(order) > 1 and tries < moves:
         tries += 1
         state = _next(state)
         source = int(state >> np.uint64(33)) % len(order)
@@ -339,14 +344,12 @@ def _keep(work: _Work, address: Ints) -> None:
 
 
 @compiled
-def _allowed(blocks: int, cost: int, moves: int) -> int:
-    """How many moves may be tried. A packing that does not fit is worth more of them."""
-    if moves != NONE:
-        return moves
-    pairs = blocks * blocks
-    if cost < _SHORT:
-        return min(_MOVES, 1 + _WORK // pairs)
-    return min(_MOVES_WHEN_SHORT, 1 + 10 * _WORK // pairs)
+def _allowed_moves(blocks: int, worthwhile: bool) -> int:
+    """How many moves may be tried, more if they may make fit what does not yet."""
+    pairs = max(1, blocks * blocks)
+    if worthwhile:
+        return min(_MOVES_WHEN_SHORT, 1 + _WORK_WHEN_SHORT // pairs)
+    return min(_MOVES, 1 + _WORK // pairs)
 
 
 @compiled

@@ -159,6 +159,11 @@ class MemoryPolicy:
         """The arenas that are named in one of the orders."""
         return tuple(each for each in self.arenas if each.name in self.resident + self.transient)
 
+    @property
+    def capacity(self) -> int:
+        """How many bytes of these are not reserved."""
+        return sum(self.free_bytes(arena.start, arena.end) for arena in self.used)
+
     def free_bytes(self, start: int, end: int) -> int:
         """How many bytes from `start` up to `end` are not reserved."""
         taken = sorted((max(r.start, start), min(r.end, end)) for r in self.reserved)

@@ -28,6 +28,7 @@ class Problem:
             _integers(each.start for each in policy.reserved),
             _integers(each.end for each in policy.reserved),
             _integers([*(arena.start for arena in policy.arenas), OVERFLOW]),
+            policy.capacity,
         )
 
     def pack_all(self, indices: Sequence[int]) -> list[Ints]:
