@@ -75,9 +75,16 @@ def _aliased(draw: st.DrawFn, listed: list[Row]) -> list[Row]:
 
 
 def _sequence(draw: st.DrawFn, most: int) -> list[Row]:
+    """Equal blocks, of which one may have an alias, before them or after them among the rows."""
     row = replace(draw(rows(most // 4)), sequence=7)
     members = draw(st.integers(0, 4))
-    return [replace(row, first=row.first + step, last=row.last + step) for step in range(members)]
+    listed = [replace(row, first=row.first + step, last=row.last + step) for step in range(members)]
+    if not listed or draw(st.booleans()):
+        return listed
+    number = draw(st.integers(0, members - 1))
+    listed[number] = shared = replace(listed[number], alias=8)
+    follower = replace(shared, sequence=NONE, size=draw(st.integers(1, row.size)))
+    return [follower, *listed] if draw(st.booleans()) else [*listed, follower]
 
 
 def _separations(draw: st.DrawFn, listed: list[Row]) -> list[tuple[int, int]]:
@@ -95,6 +102,6 @@ def _separations(draw: st.DrawFn, listed: list[Row]) -> list[tuple[int, int]]:
 def _label(listed: list[Row], number: int) -> tuple[int, int]:
     """What tells allocations apart."""
     row = listed[number]
-    if row.alias != NONE:
-        return 0, row.alias
-    return (1, row.sequence) if row.sequence != NONE else (2, number)
+    if row.alias == 8 or row.sequence != NONE:
+        return 1, 0
+    return (0, row.alias) if row.alias != NONE else (2, number)

@@ -75,6 +75,13 @@ def test_neighbours_in_different_elements_are_apart() -> None:
     assert placement_faults(ROWS, moved({2: 0x8FF80, 7: 0x90000})) == []
 
 
+def test_tails_count_for_separations() -> None:
+    asked = Requests.of(tile=0, size=64, tail=[64, 0], separations=[(0, 1)])
+    for left, faults in ((0x8FFC0, 1), (0x8FF80, 0)):
+        found = placement_faults(asked, replace(GOOD, address=np.array([left, 0x90100])))
+        assert len(found) == faults
+
+
 def test_lives_that_are_disjoint_may_overlap() -> None:
     asked = Requests.of(tile=0, size=64, first=[0, 4], last=[3, 6])
     assert placement_faults(asked, replace(GOOD, address=np.array([0x60000, 0x60010]))) == []

@@ -100,6 +100,16 @@ def test_other_memory_that_would_do() -> None:
     assert "any memory" in {remedy.kind for remedy in failure(asked, SMALL).remedies}
 
 
+def test_a_boundary_that_is_in_the_way() -> None:
+    """Larger than any arena, but not than what the chip has in one piece."""
+    asked = Requests.of(tile=0, size=0x40000)
+    assert [str(remedy) for remedy in failure(asked).remedies] == [
+        "buffer 0 of at most 229,376 bytes",
+        "interleaved and ordinary-high as one arena, with another cut",
+    ]
+    assert place(asked, MemoryPolicy.ipu21(cut=0xE8000)).address.tolist() == [0x80000]
+
+
 def test_no_arena_of_the_kind() -> None:
     found = failure(Requests.of(tile=0, size=8, resident=True, need=MemoryNeed.EXECUTABLE), SMALL)
     assert (found.arenas, found.capacity, found.hole) == ((), 0, 0)

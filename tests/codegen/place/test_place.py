@@ -110,6 +110,21 @@ def test_aliases_share_the_memory_of_the_largest_and_most_particular() -> None:
     assert other == 0x80000 + 256
 
 
+def test_aliases_read_as_far_as_any_of_them_and_no_farther() -> None:
+    """The shorter one has the tail, and both reach 64 bytes: just what is left of memory."""
+    top = MemoryPolicy.ipu21(transient=["ordinary-high"], cut=0xE8000 - 64)
+    asked = Requests.of(tile=0, size=[64, 32], tail=[0, 32], alias=0)
+    assert place(asked, top).address.tolist() == [0xE7FC0] * 2
+    with pytest.raises(PlacementError):
+        place(Requests.of(tile=0, size=[64, 32], tail=[0, 40], alias=0), top)
+
+
+@pytest.mark.parametrize("joined", ["alias", "sequence"])
+def test_what_is_joined_with_a_resident_is_resident(joined: str) -> None:
+    found = addresses(size=[64, 64], alignment=64, resident=[False, True], **{joined: 0})
+    assert found == ([0xB0000, 0xB0000] if joined == "alias" else [0xB0000, 0xB0040])
+
+
 def test_an_alias_of_one_tile_is_not_that_of_another() -> None:
     assert addresses(tile=[0, 0, 1], size=[8, 8, 8], alias=[3, -1, 3]) == [
         FIRST_FREE,
@@ -212,6 +227,17 @@ def test_tiles_that_are_alike_are_placed_alike_and_once() -> None:
     assert placement.classes == 1
     by_tile = placement.address.reshape(TILES, 30)
     assert np.all(by_tile == by_tile[0])
+
+
+def test_tiles_that_differ_in_separations_are_not_alike() -> None:
+    asked = Requests.of(
+        tile=[0, 0, 1, 1, 2, 2], size=64, need=MemoryNeed.INTERLEAVED, separations=[(3, 2), (4, 5)]
+    )
+    placement = place(asked)
+    assert placement.tile_class.tolist() == [0, 1, 1]
+    elements = [element(address) for address in placement.address.tolist()]
+    assert elements[0] == elements[1]
+    assert elements[2] != elements[3]
 
 
 def test_rows_of_tiles_may_be_mixed() -> None:

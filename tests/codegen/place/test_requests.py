@@ -30,6 +30,8 @@ ORDINARY, INTERLEAVED = MemoryNeed.ORDINARY, MemoryNeed.INTERLEAVED
         ({"first": [0, 5], "last": [4, 4]}, "last step is before the first", [1]),
         ({"first": [-1, 0]}, "steps outside", [0]),
         ({"last": [2**31, 0]}, "steps outside", [0]),
+        ({"alias": [-1, -2]}, "an alias or a sequence below -1", [1]),
+        ({"sequence": [-2, -1]}, "an alias or a sequence below -1", [0]),
         ({"need": [0, 4]}, "no such kind of memory", [1]),
         ({"initialised": [True, False]}, "initialised, but not resident", [0]),
         ({"fixed": [-1, 0xE8000]}, "outside memory", [1]),

@@ -41,7 +41,8 @@ class Remedy:
 
     `kind` is `smaller`, `without`, `unseparated` or `any memory`; `value` and `owner` tell whose
     request is changed, and `size` is, for `smaller`, the largest that was found to fit, for others
-    the size of the allocation.
+    the size of the allocation. Or it is `merged`: `owner` names two arenas that should be one, as
+    they are with another cut of the policy, `size` is that of both, and `value` is -1.
     """
 
     kind: str
@@ -57,6 +58,8 @@ class Remedy:
                 return f"without {self.owner} ({self.size:,} bytes)"
             case "unseparated":
                 return f"{self.owner} allowed into the memory elements that it is kept out of"
+            case "merged":
+                return f"{self.owner} as one arena, with another cut"
         return f"{self.owner} allowed into any kind of memory"
 
 
@@ -132,14 +135,7 @@ class PlacementFailure:
         if len(self.live) > MOST_NAMED:
             rest = sum(block.size for block in self.live[MOST_NAMED:])
             yield f"    {rest:>9,}  in {len(self.live) - MOST_NAMED} more"
-        yield (
-            "  each of these changes was tried and is enough:"
-            if self.remedies
-            else (
-                "  no single change that was tried is enough (less size, fewer separations, other "
-                "memory, one allocation less)"
-            )
-        )
+        yield f"  changes that were tried, and are enough each:{'' if self.remedies else ' none'}"
         yield from (f"    {remedy}" for remedy in self.remedies)
         yield f"  memory in step {self.step}:"
         yield self.memory_map
@@ -304,6 +300,10 @@ class _Explanation:
             yield self._remedy("any memory", row)
         if size := self._largest_fitting(row):
             yield replace(self._remedy("smaller", row), size=size)
+        for policy in self.problem.policy.merged():
+            if self._fits(self.tile, Problem(self.problem.blocks, policy)):
+                arena = policy.arenas[-1]
+                yield Remedy("merged", NONE, arena.name, arena.end - arena.start)
         for other in sorted(live, key=lambda each: int(self.size[each]))[-_MOST_REMOVED:]:
             if self._fits(_without(self.tile, other)):
                 yield self._remedy("without", other)
@@ -313,8 +313,8 @@ class _Explanation:
         block = self._described(row)
         return Remedy(kind, block.values[0], block.owner, block.size)
 
-    def _fits(self, tile: TileBlocks) -> bool:
-        return int(self.problem.pack(tile).max(initial=0)) < OVERFLOW
+    def _fits(self, tile: TileBlocks, problem: Problem | None = None) -> bool:
+        return int((problem or self.problem).pack(tile).max(initial=0)) < OVERFLOW
 
     def _parts(self, row: int) -> Ints:
         """The separations of a block, from either side."""

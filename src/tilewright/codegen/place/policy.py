@@ -154,6 +154,29 @@ class MemoryPolicy:
             names.index(name) for name in (self.resident if is_resident else self.transient)
         )
 
+    def merged(self) -> tuple["MemoryPolicy", ...]:
+        """Policies with two neighbouring arenas of one kind of memory as one, if used alike."""
+        arenas = sorted(self.arenas, key=lambda arena: arena.start)
+        return tuple(
+            self._merged(low, high)
+            for low, high in pairwise(arenas)
+            if low.end == high.start != REGION1_BASE
+            and all((low.name in order) == (high.name in order) for order in self._orders)
+        )
+
+    def _merged(self, low: Arena, high: Arena) -> "MemoryPolicy":
+        merged = Arena(f"{low.name} and {high.name}", low.start, high.end)
+        rest = tuple(arena for arena in self.arenas if arena not in (low, high))
+        names = {low.name: merged.name, high.name: merged.name}
+        resident, transient = (
+            tuple(dict.fromkeys(names.get(name, name) for name in order)) for order in self._orders
+        )
+        return MemoryPolicy((*rest, merged), resident, transient, self.reserved)
+
+    @property
+    def _orders(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return self.resident, self.transient
+
     @property
     def used(self) -> tuple[Arena, ...]:
         """The arenas that are named in one of the orders."""

@@ -162,6 +162,8 @@ class Requests:
         self.refuse("an alignment that is no power of two", ~aligned)
         self.refuse(f"an alignment of more than {most}", self.alignment > MEMORY_SIZE)
         self.refuse("a tail of less than no bytes", self.tail < 0)
+        unnamed = (self.alias < NONE) | (self.sequence < NONE)
+        self.refuse(f"an alias or a sequence below {NONE}", unnamed)
         self.refuse(f"steps outside 0 to {LAST_STEP}", steps & ~self.resident)
         self.refuse("the last step is before the first", (self.first > self.last) & ~self.resident)
         self.refuse("no such kind of memory", ~np.isin(self.need, needs))
