@@ -93,6 +93,33 @@ def test_separations_that_leave_no_element() -> None:
     assert "smaller" not in kinds
 
 
+def test_what_is_left_out_on_trial_takes_no_separations_with_it() -> None:
+    """The smallest is tried first, but does not stand in the way of those that must be apart."""
+    asked = Requests.of(
+        tile=0,
+        size=[0x80, 0x100, 0x100, 0x200],
+        need=MemoryNeed.INTERLEAVED,
+        separations=[(1, 2), (2, 3), (1, 3)],
+    )
+    (without,) = [each for each in failure(asked, SMALL).remedies if each.kind == "without"]
+    assert without.value in (1, 2, 3)
+
+
+def test_the_step_is_that_in_which_most_is_live_if_there_is_room_for_the_kind() -> None:
+    """In step 1 most needs interleaved memory, but in step 5 another buffer fits nowhere else."""
+    asked = Requests.of(
+        tile=0,
+        size=[0x9000, 0x2000, 0xE000],
+        first=[0, 1, 5],
+        last=[9, 1, 6],
+        need=[MemoryNeed.INTERLEAVED, MemoryNeed.INTERLEAVED, MemoryNeed.ANY],
+    )
+    found = failure(asked, SMALL)
+    assert (found.refused.values, found.step) == ((0,), 5)
+    assert (found.bound, found.total_bound) == (0xB000, 0x17000)
+    assert [block.size for block in found.live] == [0xE000, 0x9000]
+
+
 def test_other_memory_that_would_do() -> None:
     asked = Requests.of(tile=0, size=[0xC000, 0x8000], need=[MemoryNeed.INTERLEAVED, 0])
     assert len(place(asked, MemoryPolicy.ipu21()).address) == 2
