@@ -138,40 +138,48 @@ def join(requests: Requests) -> Blocks:
     storages = _Groups(requests.tile, requests.alias)
     _check_aliases(requests, storages)
     columns = _storage_columns(requests, storages)
-    stride = _rounded_up(columns["size"] + columns["tail"], columns["alignment"])
     member_row = storages.most(np.where(requests.sequence == NONE, NONE, np.arange(len(requests))))
-    sequence = np.where(member_row == NONE, NONE, requests.sequence[member_row])
-    tile = requests.tile[storages.first_row]
-    sequences = _Groups(tile, sequence)
-    position = _positions(sequences.of_row, member_row)
-    in_sequence = sequence != NONE
-    offset = np.where(in_sequence, position * stride, 0)
+    in_sequence = member_row != NONE
+    sequences = _Groups(
+        requests.tile[storages.first_row],
+        np.where(in_sequence, requests.sequence[member_row], NONE),
+    )
+    stride = _rounded_up(columns["size"] + columns["tail"], columns["alignment"])
+    offset = np.where(in_sequence, _positions(sequences.of_row, member_row) * stride, 0)
     _check_sequences(requests, storages, sequences, columns, offset)
-
-    def leader(values: Ints) -> Ints:
-        led: Ints = values[sequences.first_row]
-        return led
-
-    is_sequence = leader(in_sequence.astype(np.int64))
-    members = sequences.count(np.ones(len(tile), np.bool_))
-    base = np.where(columns["fixed"] == NONE, NONE, columns["fixed"] - offset)
-    tiles, start = np.unique(leader(tile), return_index=True)
+    block_of, offset_of = sequences.of_row[storages.of_row], offset[storages.of_row]
+    tiles, start = np.unique(
+        requests.tile[storages.first_row][sequences.first_row], return_index=True
+    )
     return Blocks(
         tiles=tiles,
         start=np.append(start, len(sequences)),
-        size=np.where(is_sequence, members * leader(stride), leader(columns["size"])),
-        alignment=leader(columns["alignment"]),
-        tail=np.where(is_sequence, 0, leader(columns["tail"])),
-        first=sequences.least(columns["first"]),
-        last=sequences.most(columns["last"]),
-        resident=sequences.most(columns["resident"]),
-        initialised=sequences.most(columns["initialised"]),
-        need=leader(columns["need"]),
-        fixed=sequences.most(base),
-        block_of=sequences.of_row[storages.of_row],
-        offset=offset[storages.of_row],
-        **_separated_parts(requests, sequences.of_row[storages.of_row], offset[storages.of_row]),
+        **_block_columns(sequences, columns, in_sequence, stride, offset),
+        block_of=block_of,
+        offset=offset_of,
+        **_separated_parts(requests, block_of, offset_of),
     )
+
+
+def _block_columns(
+    sequences: _Groups, columns: dict[str, Ints], in_sequence: Bools, stride: Ints, offset: Ints
+) -> dict[str, Ints]:
+    """The columns of blocks from those of their storages, which are alike within a sequence."""
+    first = sequences.first_row
+    is_sequence = in_sequence[first]
+    members = sequences.count(np.ones_like(in_sequence))
+    base = np.where(columns["fixed"] == NONE, NONE, columns["fixed"] - offset)
+    return {
+        "size": np.where(is_sequence, members * stride[first], columns["size"][first]),
+        "alignment": columns["alignment"][first],
+        "tail": np.where(is_sequence, 0, columns["tail"][first]),
+        "first": sequences.least(columns["first"]),
+        "last": sequences.most(columns["last"]),
+        "resident": sequences.most(columns["resident"]),
+        "initialised": sequences.most(columns["initialised"]),
+        "need": columns["need"][first],
+        "fixed": sequences.most(base),
+    }
 
 
 def _storage_columns(requests: Requests, storages: _Groups) -> dict[str, Ints]:

@@ -4,7 +4,8 @@ import numpy as np
 
 from tilewright.codegen.place.blocks import Blocks, check_fixed, join
 from tilewright.codegen.place.check import check_placement
-from tilewright.codegen.place.failure import PlacementError, explain
+from tilewright.codegen.place.explanation import explain
+from tilewright.codegen.place.failure import PlacementError
 from tilewright.codegen.place.faults import Names
 from tilewright.codegen.place.packing import OVERFLOW
 from tilewright.codegen.place.placement import Placement, usage
