@@ -1,1 +1,2 @@
-"""From a `ComputeGraph` to programs of tiles: plans (`mid`); lowering and placement are to come."""
+"""From a `ComputeGraph` to programs of tiles: plans (`mid`), what tiles do (`low`), where it lies
+(`place`). Emission is to come."""

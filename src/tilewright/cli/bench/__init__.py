@@ -24,6 +24,7 @@ BENCHMARKS = {
     "exchange": ["phases.phase_figures", "exchange.exchange_figures"],
     "plan": ["plan.plan_figures"],
     "kernels": ["kernels.kernel_figures"],
+    "place": ["place.place_figures"],
 }
 """By name: modules of this package, each with the function that makes figures."""
 
