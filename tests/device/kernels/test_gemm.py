@@ -73,3 +73,20 @@ def test_wide_loads_of_weights_save_a_cycle_for_each_pair_of_entries() -> None:
     wide = try_kernel(kernel, sizes, places=places).cycles
     narrow = try_kernel(kernel, sizes, places=places | {"b": 0x60000}).cycles
     assert narrow - wide == 33 * 6, "32 loads and a branch in each of 6 blocks"
+
+
+@pytest.mark.parametrize("name", ["gemm_f16.bias", "gemm_f16_f32.bias", "gemm_f32.bias"])
+@pytest.mark.parametrize("rows", [1, 7, 13, 30])
+def test_the_row_may_share_memory_elements_with_the_result(name: str, rows: int) -> None:
+    """Loads and stores of one instruction are an odd number of atoms apart, so they never meet."""
+    kernel, sizes = KERNELS[name], {"rows": rows, "inner": 3, "columns": 2}
+    places = place_arrays(kernel, sizes)
+    beside = places["c"] + kernel.array("c").bytes(sizes) + 128
+    assert not try_kernel(kernel, sizes, places=places | {"row": beside // 16 * 16}).faults
+
+
+def test_the_workspace_may_share_memory_elements_with_the_result() -> None:
+    kernel, sizes = KERNELS["gemm_f16_rows.zero"], {"rows": 30, "inner": 3, "columns": 2}
+    places = place_arrays(kernel, sizes)
+    beside = places["z"] + kernel.array("z").bytes(sizes) + 128
+    assert not try_kernel(kernel, sizes, places=places | {"c": beside // 16 * 16}).faults
