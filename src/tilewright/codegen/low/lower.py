@@ -34,9 +34,6 @@ from tilewright.codegen.mid import (
     walk_steps,
 )
 
-_ATOM = 8
-"""Bytes: buffers are whole atoms of memory."""
-
 
 def lower(graph: MidGraph) -> TileSchedule:
     """The schedule of a planned graph. Groups of tiles start at tile 0.
@@ -87,9 +84,7 @@ class _Lowering:
         return buffer
 
     def _new(self, slot: Slot, kind: BufferKind, value: int) -> Buffer:
-        size = -(-slot.tile_bytes // _ATOM) * _ATOM
-        memory = slot.storage.format.memory
-        buffer = Buffer(len(self._buffers), slot.name, kind, size, slot.tiles, memory, value)
+        buffer = Buffer(len(self._buffers), slot, kind, value)
         self._buffers.append(buffer)
         return buffer
 

@@ -10,7 +10,10 @@ from enum import Enum
 from typing import TypeAlias
 
 from tilewright.codegen.low.moves import Copies, Moves
-from tilewright.codegen.mid import MemoryClass, WorkProvenance
+from tilewright.codegen.mid import Layout, MemoryClass, Slot, WorkProvenance
+
+ATOM = 8
+"""Bytes: buffers are whole atoms of memory, as kernels take them."""
 
 
 class BufferKind(Enum):
@@ -31,7 +34,7 @@ class Block:
 
 @dataclass(slots=True)
 class Buffer:
-    """`bytes` on each of the first `tiles` tiles.
+    """`bytes` on each of the first `tiles` tiles, for what `slot` says.
 
     `alignment` and `tail` (bytes that may be read behind it) are the most that any use asks for.
     `may_take` are buffers whose memory it may have, if their last use is the step that fills it. A
@@ -39,17 +42,36 @@ class Buffer:
     """
 
     id: int
-    name: str
+    slot: Slot
     kind: BufferKind
-    bytes: int
-    tiles: int
-    memory: MemoryClass
     value: int
     """Id of the graph value that it holds, or helps to make."""
     alignment: int = 8
     tail: int = 0
     may_take: tuple[int, ...] = ()
     block: Block | None = None
+
+    @property
+    def name(self) -> str:
+        return self.slot.name
+
+    @property
+    def bytes(self) -> int:
+        """Whole atoms of memory."""
+        return -(-self.slot.tile_bytes // ATOM) * ATOM
+
+    @property
+    def tiles(self) -> int:
+        return self.slot.tiles
+
+    @property
+    def memory(self) -> MemoryClass:
+        return self.slot.storage.format.memory
+
+    @property
+    def layout(self) -> Layout:
+        """Of what is stored; of a slot with steps, tiles of later ones follow."""
+        return self.slot.storage.layout
 
     def __str__(self) -> str:
         return f"b{self.id}"
