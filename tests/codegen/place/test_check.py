@@ -82,12 +82,13 @@ def test_tails_count_for_separations() -> None:
         assert len(found) == faults
 
 
-def test_lives_that_are_disjoint_may_overlap() -> None:
-    asked = Requests.of(tile=0, size=64, first=[0, 4], last=[3, 6])
-    assert placement_faults(asked, replace(GOOD, address=np.array([0x60000, 0x60010]))) == []
-    asked = Requests.of(tile=0, size=64, first=[0, 3], last=[3, 6])
-    (fault,) = placement_faults(asked, replace(GOOD, address=np.array([0x60000, 0x60010])))
-    assert "overlapping" in fault
+@pytest.mark.parametrize("address", [[0x60000, 0x60010], [0x60010, 0x60000]])
+def test_lives_that_are_disjoint_may_overlap(address: list[int]) -> None:
+    for second, faults in ((4, 0), (3, 1)):
+        asked = Requests.of(tile=0, size=64, first=[0, second], last=[3, 6])
+        found = placement_faults(asked, replace(GOOD, address=np.array(address)))
+        assert len(found) == faults
+        assert all("overlapping" in fault for fault in found)
 
 
 def test_sequences() -> None:

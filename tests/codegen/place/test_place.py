@@ -10,6 +10,7 @@ import pytest
 
 from tests.codegen.place.brute import element
 from tilewright.codegen.place import (
+    Arena,
     MemoryNeed,
     MemoryPolicy,
     PlacementError,
@@ -186,24 +187,30 @@ def test_separated_requests_share_no_element_and_others_may() -> None:
     assert element(other) in (element(left), element(output))
 
 
-def test_a_tail_counts_for_separations() -> None:
-    """The row ends with its element, but is fetched ahead of in the next one."""
-    policy = MemoryPolicy.ipu21(
-        transient=["ordinary-low"], reserved=[Reservation("all else", 0x5C000, 0x70000)]
+@pytest.mark.parametrize(
+    ("tail", "fixed", "expected"),
+    [
+        # A row that ends with its element is fetched ahead of in the next one.
+        (0, [0x70000, -1], [0x70000, 0x74000]),
+        (64, [0x70000, -1], [0x70000, 0x78000]),
+        # The same the other way round: the row gives way.
+        (0, [-1, 0x74000], [0x70000, 0x74000]),
+        (64, [-1, 0x74000], [0x78000, 0x74000]),
+    ],
+)
+def test_a_tail_counts_for_separations(tail: int, fixed: list[int], expected: list[int]) -> None:
+    policy = MemoryPolicy(
+        (Arena("last elements", 0x70000, 0x80000),), ("last elements",), ("last elements",)
     )
-    columns: dict[str, Any]
-    columns = {"tile": 0, "size": [0x4000, 64], "alignment": [0x4000, 64], "fixed": [0x70000, -1]}
-    for tail, expected in ((0, 0x74000), (64, 0x78000)):
-        asked = Requests.of(
-            **columns, tail=[tail, 0], need=[MemoryNeed.ANY, MemoryNeed.ORDINARY],
-            separations=[(0, 1)],
-        )  # fmt: skip
-        # Below the exchange window an element is free too, so that is taken away.
-        blocked = MemoryPolicy(
-            policy.arenas, policy.resident, policy.transient,
-            (*policy.reserved[1:], Reservation("low", 0x4C000, 0x50000)),
-        )  # fmt: skip
-        assert place(asked, blocked).address.tolist() == [0x70000, expected]
+    asked = Requests.of(
+        tile=0,
+        size=[0x4000, 64],
+        alignment=[0x4000, 64],
+        tail=[tail, 0],
+        fixed=fixed,
+        separations=[(0, 1)],
+    )
+    assert place(asked, policy).address.tolist() == expected
 
 
 def test_separations_do_not_bind_what_never_meets() -> None:

@@ -9,11 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.cli.bench.figure import Figure, best_seconds
-from tilewright.codegen.place import Arena, MemoryPolicy, Requests, place
+from tilewright.codegen.place import (
+    Arena,
+    MemoryNeed,
+    MemoryPolicy,
+    PlacementError,
+    Requests,
+    place,
+)
 from tilewright.codegen.place.blocks import join
 from tilewright.codegen.place.orders import ORDERS, sorted_order
 from tilewright.codegen.place.packing import BEST_FIT, FIRST_FIT, pack_in_order
-from tilewright.codegen.place.placement import usage
+from tilewright.codegen.place.placement import most_live, usage
 from tilewright.codegen.place.problem import Problem
 from tilewright.codegen.place.requests import Ints
 from tilewright.target.geometry import ELEMENT_SIZE, MEMORY_BASE, MEMORY_END, TILES
@@ -25,6 +32,7 @@ _BUFFERS, _SIMULATED, _SEED = 80, 300, 0
 _STEPS, _LIFE, _LONG_LIFE, _LONG_SHARE = 100, 30, 100, 0.1
 _MEDIAN, _SPREAD, _LEAST, _MOST = 3000, 1.5, 256, 64 * 1024
 _ALIGNMENT, _ROUNDED_SHARE = 32, 0.15
+_FILLED, _RESIDENT_SHARE, _INTERLEAVED_SHARE = (85, 90, 95), 0.08, 0.25
 
 _FITS = {"first": FIRST_FIT, "best": BEST_FIT}
 _SHOWN = {
@@ -63,6 +71,41 @@ def placed_ratios(requests: Requests) -> npt.NDArray[np.float64]:
     return placement.peak[:, 0] / placement.bound[:, 0]
 
 
+def filled(share: float, tiles: int = 100) -> Requests:
+    """Random buffers whose live sum reaches a share of what the three arenas of a tile offer.
+
+    Some are residents, some need interleaved memory.
+    """
+    asked = simulated(tiles)
+    random = np.random.default_rng(_SEED)
+    columns = {
+        "tile": asked.tile,
+        "alignment": asked.alignment,
+        "first": asked.first,
+        "last": asked.last,
+        "resident": random.random(len(asked)) < _RESIDENT_SHARE,
+    }
+    blocks = join(Requests.of(**columns, size=asked.size))
+    live = most_live(blocks.tile_index, blocks.first, blocks.last, blocks.size, tiles)
+    scale = share * MemoryPolicy.ipu21().capacity / live[asked.tile]
+    is_interleaved = random.random(len(asked)) < _INTERLEAVED_SHARE
+    return Requests.of(
+        **columns,
+        size=np.maximum(1, (asked.size * scale).astype(np.int64) // _ALIGNMENT) * _ALIGNMENT,
+        need=np.where(is_interleaved, MemoryNeed.INTERLEAVED, MemoryNeed.ANY),
+    )
+
+
+def share_that_fits(requests: Requests) -> float:
+    """The share of tiles whose requests are placed under the policy of the chip."""
+    tiles = len(np.unique(requests.tile))
+    try:
+        place(requests)
+    except PlacementError as error:
+        return 1 - len(error.tiles) / tiles
+    return 1.0
+
+
 def place_figures() -> list[Figure]:
     """Quality of single orders and of `place`, and seconds for a whole chip."""
     plain, rounded = simulated(), simulated(rounded=True)
@@ -73,6 +116,9 @@ def place_figures() -> list[Figure]:
             figures += _quality(f"place.{kind}.{name}", found)
         figures += _quality(f"place.{kind}.placed", placed_ratios(requests))
     different, alike = simulated(TILES), _alike()
+    for percent in _FILLED:
+        fitting = share_that_fits(filled(percent / 100))
+        figures.append(Figure(f"place.filled_{percent}.fitting", fitting, "share"))
     return [
         *figures,
         Figure("place.different_seconds", best_seconds(lambda: place(different)), "s"),

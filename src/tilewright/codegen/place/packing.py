@@ -315,18 +315,14 @@ def _improved(
     moves: int,
     address: Ints,
 ) -> Ints:
-    """Move single blocks forward in the order, in about half of the tries those that stick out."""
+    """Move single blocks forward in the order, and keep what is not worse."""
     state = np.uint64(_SEED)
     tries = 0
     while cost > bound and len(order) > 1 and tries < moves:
         tries += 1
         state = _next(state)
-        source = int(state >> np.uint64(33)) % len(order)
-        if state & np.uint64(1):
-            source = _sticking_out(tile, order, address, source)
+        source = 1 + int(state >> np.uint64(33)) % (len(order) - 1)
         state = _next(state)
-        if source == 0:
-            continue
         target = int(state >> np.uint64(33)) % source
         changed = _moved(order, source, target)
         found = _pack(tile, windows, reserved, work, changed, fit, cost + 1)
@@ -359,19 +355,6 @@ def _next(state: np.uint64) -> np.uint64:
     state ^= state >> np.uint64(7)
     state ^= state << np.uint64(17)
     return state
-
-
-@compiled
-def _sticking_out(tile: TileBlocks, order: Ints, address: Ints, start: int) -> int:
-    """A place in the order whose block ends highest of all from `start` on, cyclically."""
-    best = start
-    end = np.int64(-1)
-    for step in range(len(order)):
-        place = (start + step) % len(order)
-        row = order[place]
-        if address[row] + tile.size[row] > end:
-            best, end = place, address[row] + tile.size[row]
-    return best
 
 
 @compiled
