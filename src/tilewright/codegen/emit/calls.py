@@ -1,0 +1,243 @@
+"""Kernel steps as calls of kernels that exist, tile by tile.
+
+A plan's kernel may be several calls here: sums of terms are one call for those that have arrived,
+and two for the tile's own; each fused operator is a call.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.codegen.emit.faults import EmissionError
+from tilewright.codegen.low import Buffer, KernelStep
+from tilewright.codegen.mid import ElementOrder, Layout, Precision
+from tilewright.codegen.mid.orders import OUTPUT_GROUP, Indices
+from tilewright.device.kernels import KERNELS, Kernel
+from tilewright.device.kernels.spec import Array
+
+_HALVES_PER_ATOM = 4
+_UNARY = ("gelu", "gelu_tanh", "relu", "silu", "sigmoid", "tanh", "exp", "sqrt")
+_BINARY = ("add", "sub", "mul", "div")
+_SUFFIX = {Precision.F16: "f16", Precision.F32: "f32"}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of the supervisor function `symbol` with these values in `$m2`, `$m3`, …"""
+
+    kernel: str
+    values: tuple[int, ...]
+
+    @property
+    def symbol(self) -> str:
+        return KERNELS[self.kernel].symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A tile's shard of a packed matrix: upright rows and columns, first coordinates included."""
+
+    rows: int
+    columns: int
+    first_row: int
+
+    @property
+    def elements(self) -> int:
+        return self.rows * self.columns
+
+
+class Calls:
+    """The calls of kernel steps; `address` gives where a buffer lies on every tile."""
+
+    def __init__(self, buffers: tuple[Buffer, ...], address: Callable[[int], int]) -> None:
+        self._buffers = buffers
+        self._address = address
+        self._shards: dict[tuple[int, int], tuple[Indices, Indices]] = {}
+
+    def of_step(self, step: KernelStep, tile: int) -> list[Call]:
+        """What a tile calls for a step; nothing if it holds no part of the result.
+
+        Raises `EmissionError` for what no kernel does.
+        """
+        kind = step.kernel.rpartition("_")[0]
+        if self._elements(step.result, tile) == 0:
+            return []
+        if kind == "gemm":
+            return list(self._product(step, tile))
+        if kind == "sum":
+            return list(self._sum(step, tile))
+        if kind == "epilogue":
+            return list(self._fused(step, tile, step.operands[0], list(step.operands[1:])))
+        if kind in _UNARY:
+            return [self._unary(kind, step, step.result, step.operands[0], tile)]
+        if kind in _BINARY and step.mode == "elementwise":
+            x, y = step.operands
+            return [self._binary(kind, step, step.result, x, y, tile)]
+        raise self._missing(step, f"no kernel of ours does {step.kernel}[{step.mode}]")
+
+    # products
+
+    def _product(self, step: KernelStep, tile: int) -> Iterator[Call]:
+        left, right = (self._matrix(operand, tile) for operand in step.operands)
+        layout = self._buffers[step.operands[0]].layout
+        depth = layout.format.packing.inner_group
+        sums = self._buffers[step.result].layout.format.precision
+        halves = layout.format.packing is Precision.F16
+        name = "gemm_f32" if not halves else "gemm_f16" if sums is Precision.F16 else "gemm_f16_f32"
+        kernel = KERNELS[f"{name}.{'zero' if step.mode == 'initialise' else 'accumulate'}"]
+        self._one_matrix(step, tile)
+        sizes = {
+            "rows": left.rows,
+            "inner": left.columns // depth,
+            "columns": right.columns // OUTPUT_GROUP,
+        }
+        arrays = dict(zip("cab", (step.result, *step.operands), strict=True))
+        yield _call(kernel, sizes, {n: self._address(b) for n, b in arrays.items()})
+
+    def _one_matrix(self, step: KernelStep, tile: int) -> None:
+        for operand in (*step.operands, step.result):
+            extents = self._extents(operand, tile)[:-2]
+            if any(extent != 1 for extent in extents):
+                raise self._missing(step, f"a tile has several matrices of {self._name(operand)}")
+
+    # sums of terms
+
+    def _sum(self, step: KernelStep, tile: int) -> Iterator[Call]:
+        sums, *others = step.operands
+        arriving = [each for each in others if self._name(each).endswith("arriving")]
+        own, result = self._matrix(sums, tile), self._matrix(step.result, tile)
+        count = result.elements
+        precision = self._buffers[step.result].layout.format.precision
+        if self._buffers[sums].layout.format.precision is not precision:
+            raise self._missing(step, "sums of another precision than the result")
+        suffix = _SUFFIX[precision]
+        if not arriving:
+            yield _call(
+                KERNELS["copy"],
+                {"n": _words(count, precision)},
+                {"z": self._address(step.result), "x": self._address(sums)},
+            )
+        else:
+            (terms,) = arriving
+            blocks = self._extents(terms, tile)[0]
+            z, x = self._address(step.result), self._address(terms)
+            yield _call(KERNELS[f"sum_{suffix}"], {"n": count, "blocks": blocks}, {"z": z, "x": x})
+            # What has arrived is done with: its place takes the tile's own part of its term.
+            offset = (result.first_row - own.first_row) * OUTPUT_GROUP * precision.bytes
+            atoms_per_row = OUTPUT_GROUP * precision.bytes // 8
+            yield Call(
+                "copy_strided",
+                (
+                    x,
+                    self._address(sums) + offset,
+                    result.rows * atoms_per_row,
+                    own.rows * atoms_per_row,
+                    result.rows * atoms_per_row,
+                    result.columns // OUTPUT_GROUP,
+                ),
+            )
+            yield _call(KERNELS[f"add_{suffix}"], {"n": count}, {"z": z, "x": z, "y": x})
+        rest = [each for each in others if each not in arriving]
+        yield from self._fused(step, tile, step.result, rest)
+
+    def _fused(
+        self, step: KernelStep, tile: int, source: int, operands: list[int]
+    ) -> Iterator[Call]:
+        """Operators behind a product, one after the other, in place after the first."""
+        for name in step.fused:
+            if name == "drain":
+                continue
+            if name in _UNARY:
+                yield self._unary(name, step, step.result, source, tile)
+            elif name in _BINARY and operands:
+                yield self._with_operand(name, step, source, operands.pop(0), tile)
+            else:
+                raise self._missing(step, f"no kernel of ours does {name} behind a product")
+            source = step.result
+
+    def _with_operand(self, name: str, step: KernelStep, x: int, y: int, tile: int) -> Call:
+        if self._elements(y, tile) == self._elements(step.result, tile):
+            return self._binary(name, step, step.result, x, y, tile)
+        result = self._buffers[step.result].layout
+        matrix = self._matrix(step.result, tile)
+        upright = not result.format.order.is_transposed
+        if not upright or self._elements(y, tile) != matrix.columns or name == "div":
+            raise self._missing(step, f"no kernel of ours does {name} with a vector along rows")
+        suffix = _SUFFIX[result.format.precision]
+        return _call(
+            KERNELS[f"{name}_row_{suffix}"],
+            {
+                "rows": matrix.rows,
+                "width": OUTPUT_GROUP,
+                "panels": matrix.columns // OUTPUT_GROUP,
+            },
+            {"z": self._address(step.result), "x": self._address(x), "v": self._address(y)},
+        )
+
+    # element by element
+
+    def _unary(self, name: str, step: KernelStep, z: int, x: int, tile: int) -> Call:
+        suffix = self._suffix(step, z)
+        places = {"z": self._address(z), "x": self._address(x)}
+        return _call(self._kernel(step, f"{name}_{suffix}"), {"n": self._elements(z, tile)}, places)
+
+    def _binary(self, name: str, step: KernelStep, z: int, x: int, y: int, tile: int) -> Call:
+        suffix = self._suffix(step, z)
+        places = {"z": self._address(z), "x": self._address(x), "y": self._address(y)}
+        return _call(self._kernel(step, f"{name}_{suffix}"), {"n": self._elements(z, tile)}, places)
+
+    def _suffix(self, step: KernelStep, buffer: int) -> str:
+        precision = self._buffers[buffer].layout.format.precision
+        if precision not in _SUFFIX:
+            raise self._missing(step, f"no arithmetic in {precision.value}")
+        return _SUFFIX[precision]
+
+    def _kernel(self, step: KernelStep, name: str) -> Kernel:
+        if name not in KERNELS:
+            raise self._missing(step, f"there is no kernel {name}")
+        return KERNELS[name]
+
+    # shards
+
+    def _extents(self, buffer: int, tile: int) -> tuple[int, ...]:
+        """Of a tile's shard, padding included, along (at least two) axes."""
+        layout = self._buffers[buffer].layout
+        return tuple(int(extent) for _, extent in _ranges(layout, tile))
+
+    def _elements(self, buffer: int, tile: int) -> int:
+        return int(np.prod(self._extents(buffer, tile)))
+
+    def _matrix(self, buffer: int, tile: int) -> Matrix:
+        layout = self._buffers[buffer].layout
+        *_, rows, columns = _ranges(layout, tile)
+        if layout.format.order.is_transposed:
+            rows, columns = columns, rows
+        if layout.format.order is ElementOrder.ROW_MAJOR:
+            raise EmissionError(f"{self._name(buffer)} is not packed for the matrix engine")
+        return Matrix(int(rows[1]), int(columns[1]), int(rows[0]))
+
+    def _name(self, buffer: int) -> str:
+        return self._buffers[buffer].name
+
+    def _missing(self, step: KernelStep, what: str) -> EmissionError:
+        return EmissionError(f"{step.provenance.operation}: {what}")
+
+
+def _ranges(layout: Layout, tile: int) -> list[tuple[int, int]]:
+    found = [(int(start), int(extent)) for start, extent in layout.shard(np.array(tile))]
+    return [(0, 1)] * (2 - len(found)) + found
+
+
+def _words(elements: int, precision: Precision) -> int:
+    return -(-elements * precision.bytes // 4)
+
+
+def _call(kernel: Kernel, sizes: dict[str, int], places: dict[str, int]) -> Call:
+    """A call as the kernel specifies it. Raises `KernelFault` for sizes that it does not take."""
+    kernel.check_sizes(sizes)
+    values = tuple(
+        places[operand.name] if isinstance(operand, Array) else operand.value(sizes)
+        for operand in kernel.operands
+    )
+    return Call(kernel.name, values)

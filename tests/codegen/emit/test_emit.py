@@ -1,0 +1,118 @@
+"""Emitted programs on the emulated chip give what NumPy computes from the plan."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tilewright.codegen.emit import Program, emit
+from tilewright.codegen.low import lower
+from tilewright.codegen.mid import MidGraph, PipelineConfig, evaluate_mid, plan
+from tilewright.codegen.mid.evaluate import rounded
+from tilewright.codegen.mid.orders import Precision
+from tilewright.emulator.chip import Chip, End
+from tilewright.emulator.images import Piece, TileImage
+from tilewright.graph import ComputeGraph
+from tilewright.target.geometry import TILES
+from tilewright.target.topology import physical_tiles
+
+DTYPES = {Precision.F16: np.dtype("<f2"), Precision.F32: np.dtype("<f4")}
+Arrays = Mapping[str, NDArray[np.float64]]
+
+
+def run(planned: MidGraph, program: Program, given: Arrays) -> dict[str, NDArray[np.float64]]:
+    """The outputs of a program whose sources are loaded with given values."""
+    chip = Chip()
+    physical = physical_tiles(np.arange(TILES))
+    kernels = tuple(Piece(each.address, each.data) for each in program.kernels.segments)
+    for tile, code in enumerate(program.code):
+        pieces = (*kernels, Piece(program.entry, code))
+        chip.load(int(physical[tile]), TileImage(pieces, program.entry))
+    buffers = dict(program.schedule.sources)
+    for source in planned.sources:
+        layout = source.value.storage.layout
+        array = rounded(layout.format, given[source.name])
+        shards = layout.pack(array).astype(DTYPES[layout.format.precision])
+        for tile, shard in enumerate(shards):
+            address = int(program.addresses[buffers[source.name]])
+            chip.memory.write(int(physical[tile]), address, shard.tobytes())
+    outcome = chip.run()
+    assert outcome.end is End.STOPPED, str(outcome)
+    assert all("trap 0" in each for each in outcome.descriptions.values()), str(outcome)
+    results = {}
+    for (name, number), (_, value) in zip(program.schedule.outputs, planned.outputs, strict=True):
+        layout = value.storage.layout
+        dtype = DTYPES[layout.format.precision]
+        size = layout.shard_elements * dtype.itemsize
+        address = int(program.addresses[number])
+        shards = [
+            np.frombuffer(chip.memory.read(int(physical[tile]), address, size), dtype)
+            for tile in range(layout.format.tiles)
+        ]
+        results[name] = layout.unpack(np.stack(shards)).astype(np.float64)
+    return results
+
+
+def product() -> ComputeGraph:
+    graph = ComputeGraph("product")
+    graph.output("y", graph.input("x", (24, 64)) @ graph.parameter("w", (64, 96)))
+    return graph
+
+
+def odd_product() -> ComputeGraph:
+    graph = ComputeGraph("odd product")
+    graph.output("y", graph.input("x", (5, 7)) @ graph.parameter("w", (7, 9)))
+    return graph
+
+
+def biased() -> ComputeGraph:
+    graph = ComputeGraph("biased")
+    x, w = graph.input("x", (40, 48)), graph.parameter("w", (48, 64))
+    graph.output("y", graph.relu(x @ w + graph.parameter("b", (64,))))
+    return graph
+
+
+def chain() -> ComputeGraph:
+    graph = ComputeGraph("chain")
+    value = graph.input("x", (24, 32))
+    for name, (inner, columns) in {"a": (32, 64), "b": (64, 48), "c": (48, 16)}.items():
+        value = value @ graph.parameter(name, (inner, columns))
+    graph.output("y", value)
+    return graph
+
+
+def element_by_element() -> ComputeGraph:
+    graph = ComputeGraph("elements")
+    x, y = graph.input("x", (30, 50)), graph.input("y", (30, 50))
+    graph.output("z", graph.relu(x + y) * x - y)
+    return graph
+
+
+def residual() -> ComputeGraph:
+    graph = ComputeGraph("residual")
+    x, w = graph.input("x", (32, 64)), graph.parameter("w", (64, 64))
+    graph.output("y", x @ w + x)
+    return graph
+
+
+GRAPHS = [product, odd_product, biased, chain, element_by_element, residual]
+
+
+def small_integers(planned: MidGraph) -> dict[str, NDArray[np.float64]]:
+    """Values whose sums of products are exact in f16, for all sources."""
+    random = np.random.default_rng(0)
+    return {
+        source.name: random.integers(-2, 3, source.value.storage.shape) * 1.0
+        for source in planned.sources
+    }
+
+
+@pytest.mark.parametrize("tiles", [1, 8, 40])
+@pytest.mark.parametrize("build", GRAPHS)
+def test_exact_results(build: Callable[[], ComputeGraph], tiles: int) -> None:
+    planned = plan(build(), PipelineConfig(tiles=tiles)).graph
+    given = small_integers(planned)
+    found = run(planned, emit(lower(planned)), given)
+    for name, expected in evaluate_mid(planned, given, {}).items():
+        assert np.array_equal(found[name], expected), name
