@@ -19,6 +19,8 @@ COMMANDS = {
     "objdump": "Print headers, sections, symbols, relocations and code of object files.",
     "emulate": "Run executables on the emulated chip.",
     "exchange": "Timed exchange phases.",
+    "inspect": "Print what a package holds.",
+    "diff": "Print how two packages differ.",
     "demo": "Assemble, link, disassemble and run a shipped kernel.",
     "bench": "Run benchmarks and print their figures.",
 }

@@ -53,7 +53,7 @@ class Segments(Table):
 
 @dataclass(frozen=True, eq=False)
 class Shards(Table):
-    """Where parts of tensors' streams lie, ordered by `tensor` (a row of `tensors`).
+    """Where parts of tensors' streams lie, ordered by `tensor` (a row of `tensors`), then `offset`.
 
     `size` bytes of the stream from `offset` on lie at `address` of `tile` (physical). Parts may lie
     on several tiles.

@@ -25,6 +25,9 @@ MAX_BLOB = 0xFFFFFFFF
 _CHUNK = 1 << 20
 """Bytes hashed at a time when whole files are verified."""
 
+_AT_ONCE = 64
+"""Contents that one job hashes."""
+
 Content: TypeAlias = bytes | bytearray | memoryview | npt.NDArray[Any]
 
 
@@ -65,8 +68,7 @@ class BlobBuilder:
     def add_all(self, contents: Iterable[Content]) -> list[int]:
         """The numbers of many contents (rows of an array, say), which are hashed in parallel."""
         flat = [_flat(content) for content in contents]
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            digests = list(pool.map(_digest, flat))
+        digests = _digests(len(flat), lambda number: _digest(flat[number]))
         return [self._add(*each) for each in zip(digests, flat, strict=True)]
 
     def build(self) -> "BlobArrays":
@@ -216,10 +218,23 @@ def _digest(content: U8) -> bytes:
     return hashlib.sha256(content.data).digest()
 
 
-def _faults(digests: U8, digest: Callable[[int], bytes]) -> list[Fault]:
+def _digests(count: int, digest: Callable[[int], bytes]) -> Iterator[bytes]:
+    """The digests of contents 0 to `count`, in order, made in parallel."""
+
+    def some(first: int) -> list[bytes]:
+        return [digest(each) for each in range(first, min(first + _AT_ONCE, count))]
+
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = pool.map(digest, range(len(digests)))
-        return [_fault(blob) for blob, each in enumerate(found) if each != digests[blob].tobytes()]
+        for found in pool.map(some, range(0, count, _AT_ONCE)):
+            yield from found
+
+
+def _faults(digests: U8, digest: Callable[[int], bytes]) -> list[Fault]:
+    return [
+        _fault(blob)
+        for blob, found in enumerate(_digests(len(digests), digest))
+        if found != digests[blob].tobytes()
+    ]
 
 
 def _fault(blob: int) -> Fault:

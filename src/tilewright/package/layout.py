@@ -10,7 +10,8 @@ Where blobs lie follows from their sizes alone, so that they can neither overlap
 from tilewright.package.blobs import ALIGNMENT, DIGEST_BYTES
 
 MAX_FILE = 1 << 32
-MAX_MANIFEST = 1 << 25
+MAX_MANIFEST = 28 << 20
+"""Such that reading and checking the worst one takes less than 100 MB."""
 
 
 def blobs_start(manifest: int) -> int:

@@ -32,7 +32,7 @@ from tilewright.target.geometry import ARCHITECTURE_VERSION, MEMORY_BASE, MEMORY
 MAJOR, MINOR = 1, 0
 """Of the format; docs/package.md has the rules."""
 
-MAX_TENSORS = 1 << 14
+MAX_TENSORS = 1 << 13
 MAX_CALLS = 1 << 12
 
 _U8, _U32 = np.dtype("u1"), np.dtype("<u4")

@@ -79,7 +79,7 @@ def decoding(kind: Any, data: bytes, what: str, faults: FaultList) -> "Iterator[
 def _reason(error: Exception) -> str:
     """What Cap'n Proto says, without the place in its own source and the stack."""
     line = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return line.rpartition("failed: ")[2]
+    return line.rpartition("failed: ")[2].rpartition("; ")[2]
 
 
 class Reader:

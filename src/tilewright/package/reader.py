@@ -44,9 +44,17 @@ def _opened(what: str, handle: int) -> Application:
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
         raise PackageError(f"{what} is no regular file")
-    size = status.st_size
-    if size > MAX_FILE:
-        raise PackageError(f"{what} has {size:,} bytes; the limit is {MAX_FILE:,}")
+    if status.st_size > MAX_FILE:
+        raise PackageError(f"{what} has {status.st_size:,} bytes; the limit is {MAX_FILE:,}")
+    application = _read(what, handle, status.st_size)
+    faults = validate(application)
+    if faults:
+        raise PackageError(f"{what} cannot be used", faults)
+    return application
+
+
+def _read(what: str, handle: int, size: int) -> Application:
+    """The application, whose parts are not checked yet."""
     message = _manifest(what, handle, size)
     faults = FaultList()
     values, digests, sizes = decode_manifest(message, what, faults)
@@ -54,13 +62,10 @@ def _opened(what: str, handle: int) -> Application:
     end = start + blob_end(sizes)
     if end != size:
         faults.add("blobs", f"the file has {size:,} bytes; its blobs ask for {end:,}")
-    _raise(what, faults)
+    if faults:
+        raise PackageError(f"{what} cannot be used", faults.faults)
     blobs = MappedBlobs(what, handle, start, digests, sizes)
-    digest = hashlib.sha256(message).digest()
-    application = Application(**values, blobs=blobs, digest=digest)
-    faults.faults += validate(application)
-    _raise(what, faults)
-    return application
+    return Application(**values, blobs=blobs, digest=hashlib.sha256(message).digest())
 
 
 def _manifest(what: str, handle: int, size: int) -> bytes:
@@ -73,8 +78,3 @@ def _manifest(what: str, handle: int, size: int) -> bytes:
     if hashlib.sha256(message).digest() != digest:
         raise PackageError(f"{what} is damaged: its manifest does not have the hash it states")
     return message
-
-
-def _raise(what: str, faults: FaultList) -> None:
-    if faults:
-        raise PackageError(f"{what} cannot be used", faults.faults)

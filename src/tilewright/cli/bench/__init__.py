@@ -17,6 +17,7 @@ from tilewright.cli.bench.exchange import exchange_figures
 from tilewright.cli.bench.figure import Benchmark, Figure
 from tilewright.cli.bench.isa import isa_figures
 from tilewright.cli.bench.link import link_figures
+from tilewright.cli.bench.package import package_figures
 from tilewright.cli.bench.phases import phase_figures
 from tilewright.errors import TilewrightError
 
@@ -26,6 +27,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "link": link_figures,
     "emulator": emulator_figures,
     "exchange": lambda: [*phase_figures(), *exchange_figures()],
+    "package": package_figures,
 }
 
 

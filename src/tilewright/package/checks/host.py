@@ -22,6 +22,7 @@ from tilewright.target.host import (
 )
 
 _MAX_MARK = 0xFFFF
+_MAX_REGISTERS = len(When) * CONFIGURATION_SPACE // HOST_WORD
 _MAY_GO = {
     Direction.TO_DEVICE: (Role.INPUT, Role.PARAMETER),
     Direction.FROM_DEVICE: (Role.OUTPUT, Role.INTERNAL),
@@ -65,6 +66,9 @@ def check_host(application: Application, faults: FaultList) -> None:
 def check_configuration(application: Application, faults: FaultList) -> None:
     """Whether the registers written are registers, not the driver's own, and written once."""
     table = application.configuration
+    if len(table) > _MAX_REGISTERS:
+        faults.add("configuration", f"{len(table):,} rows; there are fewer registers")
+        return
 
     def say(is_wrong: Mask, message: str) -> None:
         report(

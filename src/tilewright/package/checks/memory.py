@@ -3,10 +3,10 @@
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.package.application import Application, SegmentKind
+from tilewright.package.application import Application, SegmentKind, Segments
 from tilewright.package.checks.rows import check_ordered, check_references, report
 from tilewright.package.faults import Fault, FaultList
-from tilewright.package.spans import containing, keys, overlapping
+from tilewright.package.spans import containing, ends_past, keys, overlapping
 from tilewright.package.tables import NONE
 from tilewright.package.tensors import Source
 from tilewright.target.geometry import (
@@ -32,6 +32,8 @@ def check_shape(application: Application, faults: FaultList) -> None:
             f"{LOADER_BATCH_TILES}, up to {TILES} tiles",
         )
     segments = application.segments
+    if not len(segments):
+        faults.add("segments", "there are none")
     check_ordered(faults, "segments", segments, "tile", "address", is_strict=True)
     check_references(faults, "segments", segments, "tile", tiles)
     check_references(faults, "segments", segments, "kind", len(SegmentKind))
@@ -84,28 +86,41 @@ def _check_blobs(application: Application, faults: FaultList) -> None:
 
 def _check_ranges(application: Application, faults: FaultList) -> None:
     segments = application.segments
-    address, end = _ranges(application)
-    is_scratch = segments.kind == SegmentKind.SCRATCH
-    limit = np.where(is_scratch, MEMORY_END, LOADABLE_END)
+    address, size = segments.address, segments.size
+    limit = np.full(len(SegmentKind), LOADABLE_END, np.uint32)
+    limit[SegmentKind.SCRATCH] = MEMORY_END
+    limit = limit[segments.kind]
 
     def wrong_range(row: int) -> Fault:
         return Fault(
             segment_path(application, row, "address"),
-            f"{address[row]:#x} to {end[row]:#x} is not within what can be "
-            f"{'used' if is_scratch[row] else 'loaded'}, {LOADER_FRAME_END:#x} to {limit[row]:#x}",
+            f"{_range(row)} is not within what can be "
+            f"{'loaded' if limit[row] == LOADABLE_END else 'used'}, "
+            f"{LOADER_FRAME_END:#x} to {limit[row]:#x}",
         )
 
     def wrong_place(row: int) -> Fault:
         return Fault(
             segment_path(application, row, "address"),
-            f"code at {address[row]:#x} to {end[row]:#x} has to lie below {EXECUTABLE_END:#x}, "
+            f"code at {_range(row)} has to lie below {EXECUTABLE_END:#x}, "
             f"at a multiple of {_INSTRUCTION}",
         )
 
-    report(faults, (address < LOADER_FRAME_END) | (end > limit), "segments", wrong_range)
-    is_code = np.isin(segments.kind, EXECUTED)
-    is_wrong = is_code & ((end > EXECUTABLE_END) | (address % _INSTRUCTION != 0))
-    report(faults, is_wrong, "segments", wrong_place)
+    def _range(row: int) -> str:
+        return f"{address[row]:#x} to {int(address[row]) + int(size[row]):#x}"
+
+    is_wrong = (address < LOADER_FRAME_END) | ends_past(address, size, limit)
+    report(faults, is_wrong, "segments", wrong_range)
+    is_misplaced = ends_past(address, size, np.uint32(EXECUTABLE_END))
+    is_misplaced |= address % _INSTRUCTION != 0
+    report(faults, is_misplaced & of_kinds(segments, EXECUTED), "segments", wrong_place)
+
+
+def of_kinds(segments: Segments, kinds: tuple[SegmentKind, ...]) -> npt.NDArray[np.bool_]:
+    """Which segments are of one of these kinds."""
+    is_chosen = np.zeros(len(SegmentKind), bool)
+    is_chosen[list(kinds)] = True
+    return is_chosen[segments.kind]
 
 
 def _check_data(application: Application, faults: FaultList) -> None:
@@ -151,11 +166,7 @@ def _check_entries(application: Application, faults: FaultList) -> None:
     tiles = np.arange(len(entries))
     address, end = _ranges(application)
     first = np.searchsorted(segments.tile, tiles)
-    # The last row stands in where there is none; without segments nothing is executable.
-    row = np.minimum(first, len(segments) - 1)
-    if not len(segments):
-        faults.add("segments", "there are no segments")
-        return
+    row = np.minimum(first, len(segments) - 1)  # the last one stands in where there is none
     starts = (
         (segments.tile[row] == tiles)
         & (address[row] == LOADER_FRAME_END)
@@ -189,7 +200,7 @@ def _check_entries(application: Application, faults: FaultList) -> None:
 
 def _check_completion(application: Application, faults: FaultList) -> None:
     completion, segments = application.completion, application.segments
-    if completion is None or not len(segments):
+    if completion is None:
         return
     tiles = np.arange(application.tiles)
     end = _ranges(application)[1]
@@ -198,7 +209,7 @@ def _check_completion(application: Application, faults: FaultList) -> None:
         keys(tiles, np.full(len(tiles), completion.address, np.int64)),
     )
     row = np.maximum(at, 0)
-    is_state = np.isin(segments.kind[row], (SegmentKind.STATE, SegmentKind.DATA))
+    is_state = of_kinds(segments, (SegmentKind.STATE, SegmentKind.DATA))[row]
     is_inside = (at >= 0) & (segments.tile[row] == tiles) & (completion.address + 4 <= end[row])
     if completion.address % 4:
         faults.add("completion.address", f"{completion.address:#x} is no multiple of 4")

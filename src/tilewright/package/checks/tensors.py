@@ -7,10 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.package.application import Application, SegmentKind
+from tilewright.package.checks.memory import of_kinds
 from tilewright.package.checks.rows import check_ordered, check_references, report
 from tilewright.package.faults import Fault, FaultList
 from tilewright.package.host_plan import Direction
-from tilewright.package.spans import containing, covered, keys, overlapping
+from tilewright.package.spans import containing, covered, ends_past, keys, overlapping
 from tilewright.package.tensors import ElementType, Role, Source, Tensor
 from tilewright.target.geometry import LOADABLE_END, LOADER_FRAME_END, MEMORY_BASE, MEMORY_END
 
@@ -41,36 +42,17 @@ def check_tensors(application: Application, faults: FaultList) -> None:
                 f"tensors[{number}].name", f"{counts[tensor.name]} are named '{tensor.name}'"
             )
     shards = application.shards
-    check_ordered(faults, "shards", shards, "tensor")
+    check_ordered(faults, "shards", shards, "tensor", "offset")
     check_references(faults, "shards", shards, "tensor", len(application.tensors))
     check_references(faults, "shards", shards, "tile", application.tiles)
 
 
 def check_shards(application: Application, faults: FaultList) -> None:
     """Whether shards lie in memory and in their streams, cover those, and spare the program."""
-    shards = application.shards
-    end = shards.offset.astype(np.int64) + shards.size
     streams = stream_sizes(application)
-    is_loaded = loaded_shards(application)
-    low = np.where(is_loaded, LOADER_FRAME_END, MEMORY_BASE)
-    high = np.where(is_loaded, LOADABLE_END, MEMORY_END)
-    address = shards.address.astype(np.int64)
-
-    def say(is_wrong: Mask, message: str) -> bool:
-        return report(
-            faults, is_wrong, "shards", lambda row: Fault(shard_path(application, row), message)
-        )
-
-    is_bad = say(shards.size == 0, "the shard is empty")
-    is_bad |= say(end > streams[shards.tensor], "it does not lie within the tensor's stream")
-    is_bad |= say(
-        (address < low) | (address + shards.size > high),
-        "its addresses are not in memory, or cannot be loaded",
-    )
-    if is_bad:
-        return
-    _check_coverage(application, streams, faults)
-    _check_neighbours(application, is_loaded, faults)
+    if _check_places(application, streams, faults):
+        _check_coverage(application, streams, faults)
+        _check_neighbours(application, faults)
 
 
 def stream_sizes(application: Application) -> npt.NDArray[np.int64]:
@@ -137,6 +119,25 @@ def _check_source(application: Application, tensor: Tensor, path: str, faults: F
         )
 
 
+def _check_places(
+    application: Application, streams: npt.NDArray[np.int64], faults: FaultList
+) -> bool:
+    """Whether each shard by itself lies in memory and in its stream."""
+    shards = application.shards
+    is_loaded = loaded_shards(application)
+    low = np.where(is_loaded, np.uint32(LOADER_FRAME_END), np.uint32(MEMORY_BASE))
+    high = np.where(is_loaded, np.uint32(LOADABLE_END), np.uint32(MEMORY_END))
+    is_outside = (shards.address < low) | ends_past(shards.address, shards.size, high)
+    limits = streams.astype(np.uint32)[shards.tensor]
+    wrong = [
+        (shards.size == 0, "the shard is empty"),
+        (ends_past(shards.offset, shards.size, limits), "it is not within the tensor's stream"),
+        (is_outside, "its addresses are not in memory, or cannot be loaded"),
+    ]
+    found = [_report_shards(application, faults, *each) for each in wrong]
+    return not any(found)
+
+
 def _check_coverage(
     application: Application, streams: npt.NDArray[np.int64], faults: FaultList
 ) -> None:
@@ -154,25 +155,36 @@ def _check_coverage(
     )
 
 
-def _check_neighbours(application: Application, is_loaded: Mask, faults: FaultList) -> None:
+def _check_neighbours(application: Application, faults: FaultList) -> None:
     """What is loaded lies apart from everything; no value lies in what has to stay as it is."""
     shards, segments, tensors = application.shards, application.segments, application.tensors
-
-    def say(is_wrong: Mask, message: str) -> None:
-        report(faults, is_wrong, "shards", lambda row: Fault(shard_path(application, row), message))
-
-    say(is_loaded & _touches(application, np.ones(len(segments), bool)), "it overlaps a segment")
+    is_loaded = loaded_shards(application)
     is_internal = np.array([each.role is Role.INTERNAL for each in tensors], bool)
     is_held = np.array([each.source is Source.SEGMENTS for each in tensors], bool)
     is_value = ~(is_internal | is_held)[shards.tensor] & ~is_loaded
-    is_protected = np.isin(segments.kind, _PROTECTED)
-    say(is_value & _touches(application, is_protected), "it overlaps code, rows or constants")
-    say(is_held[shards.tensor] & ~_is_held_by_data(application), "no segment's data hold it")
+    is_protected = of_kinds(segments, _PROTECTED)
+    touches = _touches(application, np.ones(len(segments), bool))
+    _report_shards(application, faults, is_loaded & touches, "it overlaps a segment")
+    touches = _touches(application, is_protected)
+    _report_shards(
+        application, faults, is_value & touches, "it overlaps code, rows, packets or constants"
+    )
+    if is_held.any():
+        is_missing = is_held[shards.tensor] & ~_is_held_by_data(application)
+        _report_shards(application, faults, is_missing, "no segment's data hold it")
     rows = np.flatnonzero(is_loaded)
     again = overlapping(shards.tile[rows], shards.address[rows], shards.size[rows])
     is_wrong = np.zeros(len(shards), bool)
     is_wrong[rows[again]] = True
-    say(is_wrong, "it overlaps another shard that is loaded")
+    _report_shards(application, faults, is_wrong, "it overlaps another shard that is loaded")
+
+
+def _report_shards(
+    application: Application, faults: FaultList, is_wrong: Mask, message: str
+) -> bool:
+    return report(
+        faults, is_wrong, "shards", lambda row: Fault(shard_path(application, row), message)
+    )
 
 
 def _touches(application: Application, is_chosen: Mask) -> Mask:
@@ -182,11 +194,15 @@ def _touches(application: Application, is_chosen: Mask) -> Mask:
         return np.zeros(len(shards), bool)
     start = keys(segments.tile, segments.address)
     end = start + segments.size
-    first = keys(shards.tile, shards.address)
-    last = first + shards.size
+    place = keys(shards.tile, shards.address)
+    place += shards.size
+    place -= 1
     # The last segment that starts before the shard ends is the only one that can reach into it.
-    before = containing(start, last - 1)
-    return (before >= 0) & (end[np.maximum(before, 0)] > first)
+    before = containing(start, place)
+    place -= shards.size
+    is_any = before >= 0
+    np.maximum(before, 0, out=before)
+    return is_any & (end[before] > place + 1)
 
 
 def _is_held_by_data(application: Application) -> Mask:
