@@ -87,12 +87,12 @@ def debug() -> Debug:
     )
 
 
-def application(parameters: Source = Source.FILE) -> Application:
+def application(parameters: Source = Source.FILE, plan: ProfilePlan | None = None) -> Application:
     """Weights come as `parameters`; factors are loaded with images from a blob."""
     blobs = BlobBuilder()
     code = blobs.add(np.arange(16, dtype="<u4"))
     own = blobs.add_all(np.arange(TILES * 4, dtype="<u4").reshape(TILES, 4))
-    plan = blobs.add(write_profile_plan(ProfilePlan(steps())))
+    plan_blob = blobs.add(write_profile_plan(plan or ProfilePlan(steps())))
     tables = blobs.add(write_debug(debug()))
     weights = np.arange(TILES * 8, dtype="<f2")
     factors = blobs.add(np.arange(TILES, dtype="<f4"))
@@ -130,7 +130,7 @@ def application(parameters: Source = Source.FILE) -> Application:
         host=_host(int(counts.sum())),
         configuration=Configuration([0x2000, 0x2010], [5, 6], [0, 1]),
         completion=Completion(STATE, 1),
-        profile_plan_blob=plan,
+        profile_plan_blob=plan_blob,
         debug_blob=tables,
         producer="tilewright test",
     )

@@ -149,6 +149,16 @@ class Application:
                 return number
         raise PackageError(f"the package has no tensor '{name}'")
 
+    def verify(self) -> None:
+        """Compare all contents with their hashes, in parallel.
+
+        Whoever loads a device does that first, so that nothing is half loaded. Raises
+        `PackageError`.
+        """
+        faults = self.blobs.faults()
+        if faults:
+            raise PackageError("contents of the package are damaged", faults)
+
     def close(self) -> None:
         """Forget the file of an opened package; what was read of it stays valid."""
         self.blobs.close()

@@ -169,7 +169,10 @@ class MappedBlobs:
         self._is_verified[blob] = True
 
     def _read_digest(self, blob: int) -> bytes:
-        """Reads by parts, not through the mapping, so that memory stays small."""
+        """Reads by parts, not through the mapping, so that memory stays small.
+
+        Empty, which is no digest, if there is anything in the gap behind the content.
+        """
         if self._handle is None:
             raise PackageError(f"{self._path} was closed")
         place, left = int(self._offsets[blob]), int(self.sizes[blob])
@@ -180,7 +183,8 @@ class MappedBlobs:
                 break  # the file became shorter, so the hash is wrong
             digest.update(part)
             place, left = place + len(part), left - len(part)
-        return digest.digest()
+        gap = os.pread(self._handle, -place % ALIGNMENT, place)
+        return b"" if any(gap) else digest.digest()
 
 
 def blob_offsets(sizes: U32) -> npt.NDArray[np.int64]:
@@ -238,7 +242,9 @@ def _faults(digests: U8, digest: Callable[[int], bytes]) -> list[Fault]:
 
 
 def _fault(blob: int) -> Fault:
-    return Fault(f"blobs[{blob}]", "the content does not have the hash that the package states")
+    return Fault(
+        f"blobs[{blob}]", "the content does not have its hash, or is not followed by zeros"
+    )
 
 
 def _mapped(handle: int) -> U8:

@@ -71,10 +71,10 @@ def _read(what: str, handle: int, size: int) -> Application:
 def _manifest(what: str, handle: int, size: int) -> bytes:
     """The message, if it has its hash."""
     length = message_bytes(os.pread(handle, HEAD_BYTES, 0), what, min(size, MAX_MANIFEST))
-    data = os.pread(handle, length + DIGEST_BYTES, 0)
-    if len(data) != length + DIGEST_BYTES:
+    data = os.pread(handle, blobs_start(length), 0)
+    message, digest = data[:length], data[length : length + DIGEST_BYTES]
+    if len(data) != blobs_start(length):
         raise PackageError(f"{what} is cut off: it has only {size:,} bytes")
-    message, digest = data[:length], data[length:]
-    if hashlib.sha256(message).digest() != digest:
+    if hashlib.sha256(message).digest() != digest or any(data[length + DIGEST_BYTES :]):
         raise PackageError(f"{what} is damaged: its manifest does not have the hash it states")
     return message

@@ -91,8 +91,8 @@ def _read_only(values: npt.ArrayLike, dtype: np.dtype[NumberT], where: str) -> n
         wrong = array[(array < 0) | (array > limit)]
         if wrong.size:
             raise ValueError(f"{where} holds {wrong[0]}, not in 0 to {limit}")
-    column = np.ascontiguousarray(array, dtype)
-    if column.flags.writeable:
-        column = column.copy() if column is values else column
-        column.flags.writeable = False
+    if not array.flags.writeable:
+        return np.ascontiguousarray(array, dtype)
+    column = np.array(array, dtype)  # a copy, which nobody else can change
+    column.flags.writeable = False
     return column

@@ -125,11 +125,10 @@ class Tensor:
                 f"tensor '{self.name}' is {dtype} of shape {self.shape}, "
                 f"not {values.dtype} of shape {values.shape}"
             )
-        padding = [
-            (0, full - size) for full, size in zip(self.padded_shape, self.shape, strict=True)
-        ]
+        padded = np.zeros(self.padded_shape, dtype)
+        padded[self._inside] = values
         split, places = self._split()
-        blocks = np.pad(values, padding).reshape(split).transpose(places)
+        blocks = padded.reshape(split).transpose(places)
         stream = np.zeros(self.stream_bytes, np.uint8)
         stream[: blocks.nbytes] = np.ascontiguousarray(blocks).reshape(-1).view(np.uint8)
         return stream
@@ -146,7 +145,12 @@ class Tensor:
         blocks = stream[: prod(extents) * dtype.itemsize].view(dtype).reshape(extents)
         _, places = self._split()
         padded = blocks.transpose(np.argsort(places)).reshape(self.padded_shape)
-        return np.ascontiguousarray(padded[tuple(slice(size) for size in self.shape)])
+        return np.array(padded[self._inside])
+
+    @property
+    def _inside(self) -> tuple[slice, ...]:
+        """What is not padding."""
+        return tuple(slice(size) for size in self.shape)
 
     def _split(self) -> tuple[list[int], list[int]]:
         """The extents with those of an axis side by side, and where each loop is among them."""
