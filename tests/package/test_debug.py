@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tests.package import examples
@@ -58,6 +59,12 @@ def test_images_are_apart() -> None:
     assert two.place(0, START + 100).line == "add.S:7"
     assert two.place(1, START).line is None
     assert two.place(1, START + 8).line == "add.S:8"
+
+
+def test_size() -> None:
+    content = np.zeros((64 << 20) + 1, np.uint8)
+    with pytest.raises(PackageError, match="67,108,865 bytes; the limit is 67,108,864"):
+        read_debug(content)
 
 
 def test_faults() -> None:

@@ -13,7 +13,7 @@ from tilewright.package.debug import Debug, read_debug
 from tilewright.package.faults import PackageError
 from tilewright.package.host_plan import HostPlan
 from tilewright.package.steps import ProfilePlan, read_profile_plan
-from tilewright.package.tables import NONE, Column, Table
+from tilewright.package.tables import NONE, Column, Table, rows_of
 from tilewright.package.tensors import Tensor
 
 
@@ -134,13 +134,13 @@ class Application:
 
     def segments_of(self, tile: int) -> Segments:
         """The segments of one tile, by address."""
-        first, last = np.searchsorted(self.segments.tile, [tile, tile + 1])
-        return self.segments[first:last]
+        rows = rows_of(self.segments.tile, tile)
+        return self.segments[rows.start : rows.stop]
 
     def shards_of(self, tensor: int) -> Shards:
         """The shards of one tensor, by its number."""
-        first, last = np.searchsorted(self.shards.tensor, [tensor, tensor + 1])
-        return self.shards[first:last]
+        rows = rows_of(self.shards.tensor, tensor)
+        return self.shards[rows.start : rows.stop]
 
     def tensor_number(self, name: str) -> int:
         """The number of the tensor of a name. Raises `PackageError` if there is none."""

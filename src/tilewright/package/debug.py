@@ -8,8 +8,8 @@ import numpy as np
 from tilewright.package.blobs import Content
 from tilewright.package.checks.rows import check_ordered, check_references
 from tilewright.package.faults import FaultList, PackageError
-from tilewright.package.message import decoding, encode, put_table, schema
-from tilewright.package.tables import NONE, U32, Column, Table
+from tilewright.package.message import decoding, encode, put_table, schema, tables_message
+from tilewright.package.tables import NONE, U32, Column, Table, rows_of
 
 _MAX_STRINGS = 1 << 18
 _WHAT = "the debug table"
@@ -105,18 +105,16 @@ class Debug:
 
     def code_of(self, tile: int) -> int | None:
         """The code image of a tile, if it has one."""
-        row = int(np.searchsorted(self.tiles.tile, tile))
-        if row == len(self.tiles) or self.tiles.tile[row] != tile:
-            return None
-        return int(self.tiles.tile_code[row])
+        rows = rows_of(self.tiles.tile, tile)
+        return int(self.tiles.tile_code[rows.start]) if rows else None
 
     def symbols_of(self, tile: int) -> Symbols:
         """The symbols of a tile's code, by address."""
         code = self.code_of(tile)
         if code is None:
             return Symbols()
-        first, last = np.searchsorted(self.symbols.code, [code, code + 1])
-        return self.symbols[first:last]
+        rows = rows_of(self.symbols.code, code)
+        return self.symbols[rows.start : rows.stop]
 
     def place(self, tile: int, address: int) -> Place:
         """What is known of an address in a tile's code."""
@@ -148,9 +146,9 @@ class Debug:
         """The last row of a code image that starts no later than `address`."""
         if code is None:
             return None
-        first, last = np.searchsorted(table.code, [code, code + 1])
-        row = int(first + np.searchsorted(table.address[first:last], address, side="right")) - 1
-        return row if row >= first else None
+        rows = rows_of(table.code, code)
+        after = table.address[rows.start : rows.stop].searchsorted(np.uint32(address), "right")
+        return rows.start + int(after) - 1 if after else None
 
     def _line(self, row: int) -> str:
         return f"{self.strings[self.lines.file[row]]}:{self.lines.line[row]}"
@@ -170,13 +168,14 @@ def write_debug(debug: Debug) -> bytes:
         for name in ("symbols", "lines", "ranges", "origins"):
             put_table(getattr(root, name), getattr(debug, name))
 
-    return encode(schema("debug").Debug, fill)
+    return tables_message(encode(schema("debug").Debug, fill), _WHAT)
 
 
 def read_debug(content: Content) -> Debug:
     """The tables in a blob. Raises `PackageError`."""
     faults = FaultList()
-    with decoding(schema("debug").Debug, bytes(content), _WHAT, faults) as root:
+    message = tables_message(content, _WHAT)
+    with decoding(schema("debug").Debug, message, _WHAT, faults) as root:
         debug = Debug(
             strings=root.texts("strings", _MAX_STRINGS),
             tiles=root.table(CodeOfTiles),

@@ -1,13 +1,13 @@
 """What is wrong with a package, each fault with the path of what it is about."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tilewright.errors import TilewrightError
 
 _SHOWN = 20
 """Faults that an error's message lists; the rest are counted."""
-_KEPT = 100
+KEPT = 100
 """Faults of one kind that are kept; the rest are counted."""
 
 
@@ -43,12 +43,11 @@ class FaultList:
     def add(self, path: str, message: str) -> None:
         self.faults.append(Fault(path, message))
 
-    def add_many(self, found: Iterator[Fault], count: int, path: str) -> None:
-        """Keep the first of `found`, of which there are `count`, all somewhere in `path`."""
-        kept = min(count, _KEPT)
-        self.faults += [fault for fault, _ in zip(found, range(kept), strict=False)]
-        if count > kept:
-            self.add(path, f"and {count - kept:,} more faults of this kind")
+    def add_many(self, first: Iterable[Fault], count: int, path: str) -> None:
+        """Add the first `KEPT` of `count` faults that are alike, all somewhere in `path`."""
+        self.faults += first
+        if count > KEPT:
+            self.add(path, f"and {count - KEPT:,} more faults of this kind")
 
     def __bool__(self) -> bool:
         return bool(self.faults)

@@ -5,7 +5,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from tilewright.package.tables import U32, Column, Table
+from tilewright.package.tables import Column, Table, rows_of
 from tilewright.target.topology import ROWS
 
 
@@ -105,11 +105,11 @@ class HostPlan:
 
     def batches_of(self, call: int) -> range:
         """The rows of `batches` of a call."""
-        return _rows(self.batches.call, call)
+        return rows_of(self.batches.call, call)
 
     def slices_of(self, batch: int) -> range:
         """The rows of `slices` of a batch."""
-        return _rows(self.slices.batch, batch)
+        return rows_of(self.slices.batch, batch)
 
     def phases(self, call: int) -> int:
         """How often the host acknowledges in a call: twice per batch, less one if it ends open."""
@@ -124,9 +124,3 @@ class HostPlan:
         end = chosen.page_offset.astype(np.int64) + chosen.size
         is_same = chosen.page[1:] == chosen.page[:-1]
         return bool(np.any(is_same & (chosen.page_offset[1:] < end[:-1])))
-
-
-def _rows(owner: U32, number: int) -> range:
-    """The rows of one owner in an ordered column."""
-    first, last = np.searchsorted(owner, [number, number + 1])
-    return range(int(first), int(last))

@@ -10,7 +10,7 @@ from tilewright.package.application import Application, SegmentKind
 from tilewright.package.blobs import ExtendedBlobs
 from tilewright.package.checks.tensors import loaded_shards
 from tilewright.package.faults import PackageError
-from tilewright.package.tables import U8
+from tilewright.package.tables import U8, rows_of
 from tilewright.package.tensors import Source
 from tilewright.target.geometry import LOADER_FRAME_END
 
@@ -63,8 +63,7 @@ class TileImages:
 
     def _parameters(self, tile: int) -> Iterator[tuple[int, int, U8]]:
         shards = self._shards
-        first, last = np.searchsorted(shards.tile, [tile, tile + 1]).tolist()
-        for row in range(first, last):
+        for row in rows_of(shards.tile, tile):
             tensor = self._application.tensors[int(shards.tensor[row])]
             start, size = int(shards.offset[row]), int(shards.size[row])
             content = self._application.blobs[tensor.blob][start : start + size]

@@ -15,6 +15,7 @@ import capnp
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.package.blobs import Content
 from tilewright.package.faults import FaultList, PackageError
 from tilewright.package.tables import Table
 
@@ -22,7 +23,9 @@ HEAD_BYTES = 8
 """The head of a message with one segment: the number of segments less one, and its words."""
 WORD = 8
 MAX_NAME = 4096
-"""Bytes of a text."""
+"""Characters of a text."""
+MAX_TABLES = 64 << 20
+"""Bytes of a message in a blob."""
 
 _NESTING = 8
 """Pointers deep; the schemas need five."""
@@ -57,6 +60,14 @@ def message_bytes(head: bytes, what: str, limit: int) -> int:
     if size > limit:
         raise PackageError(f"{what} has a message of {size:,} bytes; the limit is {limit:,}")
     return int(size)
+
+
+def tables_message(content: Content, what: str) -> bytes:
+    """The message in a blob. Raises `PackageError` if it is too long."""
+    size = content.nbytes if isinstance(content, np.ndarray | memoryview) else len(content)
+    if size > MAX_TABLES:
+        raise PackageError(f"{what} has {size:,} bytes; the limit is {MAX_TABLES:,}")
+    return bytes(content)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from tilewright.package.faults import FaultList, PackageError
 from tilewright.package.message import decoding, encode, schema
 from tilewright.package.sealing import check_version, sealed, unsealed
 from tilewright.package.steps import Steps, check_steps, get_steps, put_steps, raise_faults
-from tilewright.package.tables import U32, Column
+from tilewright.package.tables import U32, Column, rows_of
 
 MAJOR, MINOR = 1, 0
 _LIMIT = 1 << 29
@@ -47,11 +47,11 @@ class Profile:
 
     def cycles_of(self, tile: int) -> U32:
         """The cycles of each step of one tile, in the order of `steps.steps_of(tile)`."""
-        row = int(np.searchsorted(self.steps.tiles.tile, tile))
-        if not self.steps.steps_of(tile):
+        rows = rows_of(self.steps.tiles.tile, tile)
+        if not rows:
             return np.empty(0, _WORD)
         starts = _starts(self.steps)
-        return np.diff(self.samples[starts[row] : starts[row + 1]])
+        return np.diff(self.samples[starts[rows.start] : starts[rows.stop]])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Profile):

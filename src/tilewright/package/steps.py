@@ -9,8 +9,8 @@ import numpy as np
 from tilewright.package.blobs import Content
 from tilewright.package.checks.rows import check_ordered, check_references, report
 from tilewright.package.faults import Fault, FaultList, PackageError
-from tilewright.package.message import Reader, decoding, encode, put_table, schema
-from tilewright.package.tables import U32, Column, Table
+from tilewright.package.message import Reader, decoding, encode, put_table, schema, tables_message
+from tilewright.package.tables import U32, Column, Table, rows_of
 from tilewright.target.geometry import TILES
 
 _MAX_STRINGS = 1 << 18
@@ -98,12 +98,8 @@ class Steps:
 
     def steps_of(self, tile: int) -> range:
         """The rows of `table` that a tile follows; none for a tile without counters."""
-        row = int(np.searchsorted(self.tiles.tile, tile))
-        if row == len(self.tiles) or self.tiles.tile[row] != tile:
-            return range(0)
-        chosen = int(self.tiles.tile_list[row])
-        first, last = np.searchsorted(self.table.list, [chosen, chosen + 1])
-        return range(int(first), int(last))
+        rows = rows_of(self.tiles.tile, tile)
+        return rows_of(self.table.list, int(self.tiles.tile_list[rows.start])) if rows else rows
 
     def string(self, number: int) -> str | None:
         """A string by its number; None for `NONE`."""
@@ -130,13 +126,14 @@ def write_profile_plan(plan: ProfilePlan) -> bytes:
         root.tensor = plan.tensor
         put_steps(root.steps, plan.steps)
 
-    return encode(schema("steps").ProfilePlan, fill)
+    return tables_message(encode(schema("steps").ProfilePlan, fill), _WHAT)
 
 
 def read_profile_plan(content: Content) -> ProfilePlan:
     """The plan in a blob. Raises `PackageError`."""
     faults = FaultList()
-    with decoding(schema("steps").ProfilePlan, bytes(content), _WHAT, faults) as root:
+    message = tables_message(content, _WHAT)
+    with decoding(schema("steps").ProfilePlan, message, _WHAT, faults) as root:
         plan = ProfilePlan(get_steps(root.child("steps")), root.text("tensor"))
     raise_faults(_WHAT, faults or check_steps(plan.steps))
     return plan

@@ -80,6 +80,15 @@ class Table:
         return self[np.lexsort([getattr(self, name) for name in reversed(names)])]
 
 
+def rows_of(owners: npt.NDArray[Any], owner: int) -> range:
+    """The rows of one owner in an ordered column."""
+    if not 0 <= owner <= np.iinfo(owners.dtype).max:
+        return range(0)
+    value = owners.dtype.type(owner)  # of another type, it would make a copy of the column
+    first, last = (int(owners.searchsorted(value, side)) for side in ("left", "right"))
+    return range(first, last)
+
+
 def _read_only(values: npt.ArrayLike, dtype: np.dtype[NumberT], where: str) -> npt.NDArray[NumberT]:
     array = np.asarray(values)
     if array.ndim != 1:

@@ -1,4 +1,4 @@
-"""Writing, opening and verifying a package of the size of a whole vision model.
+"""Writing, opening, verifying and refusing packages of the size of a whole vision model.
 
 Every tile has code that all share, a program and rows of its own, and 162 parts of parameters
 (449 MB in all), which lie in one segment of the tile and are listed one by one.
@@ -8,9 +8,11 @@ import multiprocessing
 import resource
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,25 +20,40 @@ from tilewright.cli.bench.figure import Figure, best_seconds
 from tilewright.package import (
     NONE,
     Application,
+    Batches,
     BlobBuilder,
+    Call,
+    Direction,
     ElementType,
+    Group,
+    HostPlan,
+    PackageError,
+    Pages,
     Role,
     SegmentKind,
     Segments,
     Shards,
+    Slices,
     Source,
     Tensor,
     open_package,
     validate,
     write_package,
 )
-from tilewright.package.tables import U8
+from tilewright.package.blobs import blob_end
+from tilewright.package.layout import MAX_MANIFEST, blobs_start
+from tilewright.package.manifest import encode_manifest
+from tilewright.package.sealing import sealed
+from tilewright.package.tables import U8, Table
 from tilewright.target.geometry import LOADER_FRAME_END, REGION1_BASE, RUNTIME_STATE, TILES
+from tilewright.target.host import HOST_PAGE, HOST_WORD
 
 _TENSORS, _PART = 162, 1884
 _PROGRAM = 24 << 10
 _ROWS, _ROW = 20, 512
 _KIB = 1024
+
+ResultT = TypeVar("ResultT")
 
 
 def package_figures() -> list[Figure]:
@@ -45,10 +62,20 @@ def package_figures() -> list[Figure]:
         path = Path(folder) / "bench.ipuexe"
         figures = _alone(_write, path)
         figures += _alone(_open, path)
-        return figures + _alone(_verify, path)
+        figures += _alone(_verify, path)
+        refused = []
+        for hostile in (_hostile_segments, _hostile_shards, _hostile_slices):
+            _write_unchecked(hostile(), path)
+            refused.append(_alone(_refuse, path))
+    worst = [max(seconds for seconds, _ in refused), max(more for _, more in refused)]
+    return [
+        *figures,
+        Figure("package.refuse_seconds", worst[0], "s"),
+        Figure("package.refuse_more_bytes", worst[1], "bytes"),
+    ]
 
 
-def _alone(action: Callable[[Path], list[Figure]], path: Path) -> list[Figure]:
+def _alone(action: Callable[[Path], ResultT], path: Path) -> ResultT:
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(action, (path,))
 
@@ -99,8 +126,96 @@ def _verify(path: Path) -> list[Figure]:
     ]
 
 
+def _refuse(path: Path) -> tuple[float, int]:
+    """Seconds that it takes to refuse a file, and the bytes that this needs more than before."""
+    before = _peak()
+    start = perf_counter()
+    try:
+        open_package(path)
+    except PackageError:
+        return perf_counter() - start, _peak() - before
+    raise AssertionError("a hostile package was opened")
+
+
+def _write_unchecked(application: Application, path: Path) -> None:
+    """As whoever means harm would: with a right hash, whatever the content."""
+    manifest = encode_manifest(application)
+    start = blobs_start(len(manifest))
+    data = sealed(manifest)
+    path.write_bytes(data + bytes(start + blob_end(application.blobs.sizes) - len(data)))
+
+
+def _hostile_segments() -> Application:
+    """As many segments as a manifest can hold, in order and apart, all without a blob."""
+    row = np.arange(_rows_of(Segments))
+    return Application(
+        entries=np.full(TILES, LOADER_FRAME_END),
+        segments=Segments(
+            tile=row * TILES // len(row),
+            address=LOADER_FRAME_END + row,
+            size=np.ones(len(row), int),
+            kind=np.full(len(row), SegmentKind.DATA),
+            blob=np.full(len(row), NONE),
+            offset=np.zeros(len(row), int),
+            data_size=np.zeros(len(row), int),
+        ),
+    )
+
+
+def _hostile_shards() -> Application:
+    """As many shards, which cover their tensor but for its last byte."""
+    row = np.arange(_rows_of(Shards))
+    return Application(
+        entries=np.full(TILES, LOADER_FRAME_END),
+        segments=_segment(),
+        tensors=(Tensor("x", Role.INPUT, ElementType.U8, (len(row) + 4,)),),
+        shards=Shards(
+            tensor=np.zeros(len(row), int),
+            tile=row % TILES,
+            address=REGION1_BASE + row // TILES,
+            offset=row,
+            size=np.ones(len(row), int),
+        ),
+    )
+
+
+def _hostile_slices() -> Application:
+    """As many slices, which overlap on the page."""
+    row = np.arange(_rows_of(Slices))
+    zero = np.zeros(len(row), int)
+    return replace(
+        _hostile_shards(),
+        shards=Shards([0], [0], [REGION1_BASE], [0], [4]),
+        tensors=(Tensor("x", Role.INPUT, ElementType.U8, (4,)),),
+        host=HostPlan(
+            pages=Pages([0], [HOST_PAGE]),
+            calls=(Call("run", Group.RUN),),
+            batches=Batches([0], [Direction.TO_DEVICE]),
+            slices=Slices(zero, zero, zero, zero, row * HOST_WORD % HOST_PAGE, zero + HOST_WORD),
+        ),
+    )
+
+
+def _segment() -> Segments:
+    return Segments([0], [LOADER_FRAME_END], [4], [SegmentKind.CODE], [NONE], [0], [0])
+
+
+def _rows_of(kind: type[Table]) -> int:
+    """How many rows of a table fit into a manifest that holds little else."""
+    return (MAX_MANIFEST - 16 * _KIB) // sum(each.itemsize for each in kind.columns().values())
+
+
 def _peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB
+    """The most memory that this process has had resident.
+
+    Where the system tells it: what `getrusage` says counts that of the parent as well.
+    """
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB
+    line = next(each for each in status.splitlines() if each.startswith("VmHWM:"))
+    return int(line.split()[1]) * _KIB
 
 
 def _application(own: U8, parameters: U8) -> Application:

@@ -1,14 +1,14 @@
 """Checks of what the host does: pages, calls, slices, entry points and configuration."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 
 from tilewright.package.application import Application, When
 from tilewright.package.checks.rows import check_ordered, check_references, report
-from tilewright.package.checks.tensors import stream_sizes
+from tilewright.package.checks.tensors import sent_tensors, stream_sizes
 from tilewright.package.faults import Fault, FaultList
 from tilewright.package.host_plan import Direction, Group
 from tilewright.package.spans import covered, keys, overlapping
@@ -21,6 +21,8 @@ from tilewright.target.host import (
     HOST_WORD,
 )
 
+MAX_PAGES = 1 << 12
+MAX_BATCHES = 1 << 16
 _MAX_MARK = 0xFFFF
 _MAX_REGISTERS = len(When) * CONFIGURATION_SPACE // HOST_WORD
 _MAY_GO = {
@@ -35,6 +37,12 @@ I64 = npt.NDArray[np.int64]
 def check_plan(application: Application, faults: FaultList) -> None:
     """Whether what the host plan names exists, so that other checks can rely on it."""
     host = application.host
+    for name, table, limit in (
+        ("pages", host.pages, MAX_PAGES),
+        ("batches", host.batches, MAX_BATCHES),
+    ):
+        if len(table) > limit:
+            faults.add(f"host.{name}", f"{len(table):,} entries; the limit is {limit:,}")
     check_ordered(faults, "host.batches", host.batches, "call")
     check_references(faults, "host.batches", host.batches, "call", len(host.calls))
     check_references(faults, "host.batches", host.batches, "direction", len(Direction))
@@ -94,8 +102,8 @@ def slice_path(application: Application, row: int) -> str:
     host = application.host
     batch = int(host.slices.batch[row])
     call = int(host.batches.call[batch])
-    index = row - int(np.searchsorted(host.slices.batch, batch))
-    place = batch - int(np.searchsorted(host.batches.call, call))
+    index = row - host.slices_of(batch).start
+    place = batch - host.batches_of(call).start
     return f"host.calls[{call}].batches[{place}].slices[{index}]"
 
 
@@ -195,58 +203,58 @@ def _check_batches(application: Application, faults: FaultList) -> None:
         "host.batches",
         lambda row: Fault(f"host.batches[{row}]", "the batch has no slices"),
     )
-    owner = slices.batch.astype(np.int64) * max(len(host.pages), 1) + slices.page
+    owner = slices.batch.astype(np.int64) * MAX_PAGES + slices.page
     again = overlapping(owner, slices.page_offset, slices.size)
     _report_slices(application, faults, _mask(len(slices), again), "it overlaps one of its batch")
 
 
 def _check_streams(application: Application, faults: FaultList) -> None:
     """Whether calls carry all of what they have to, and results once."""
-    host, tensors = application.host, application.tensors
-    slices = host.slices
+    host = application.host
     if not host.calls:
         return
-    direction = host.batches.direction[slices.batch]
-    call = host.batches.call[slices.batch].astype(np.int64)
-    group = np.array([each.group for each in host.calls])[call]
-    is_run = (direction == Direction.TO_DEVICE) & (group == Group.RUN)
-    is_load = (direction == Direction.TO_DEVICE) & (group == Group.LOAD)
-    is_out = direction == Direction.FROM_DEVICE
-
-    def needs(is_slice: Mask, is_tensor: Callable[[int], bool], message: str) -> None:
-        _check_carried(application, faults, is_slice, is_tensor, message)
-
+    roles = np.array([each.role for each in application.tensors])
+    group = np.array([each.group for each in host.calls])[host.batches.call]
+    is_out = host.batches.direction == Direction.FROM_DEVICE
     has_run = any(each.group is Group.RUN for each in host.calls)
-    needs(is_run, lambda n: has_run and tensors[n].role is Role.INPUT, "no run sends")
-    needs(is_out, lambda n: tensors[n].role is Role.OUTPUT, "no call fetches")
-    sent = set(slices.tensor[direction == Direction.TO_DEVICE].tolist())
-    needs(is_load, lambda n: tensors[n].role is Role.PARAMETER and n in sent, "no load call sends")
-    rows = np.flatnonzero(is_out)
-    owner = call[rows] * len(tensors) + slices.tensor[rows]
-    again = rows[overlapping(owner, slices.offset[rows], slices.size[rows])]
-    _report_slices(
-        application, faults, _mask(len(slices), again), "the call fetches these bytes twice"
-    )
-    held = np.array([each.source is Source.SEGMENTS for each in tensors], bool)
-    is_sent = (direction == Direction.TO_DEVICE) & held[slices.tensor]
-    _report_slices(application, faults, is_sent, "the parameter is in the segments already")
+    is_sent = sent_tensors(application)
+    for is_batch, is_tensor, message in (
+        (~is_out & (group == Group.RUN), (roles == Role.INPUT) & has_run, "no run sends"),
+        (~is_out & (group == Group.LOAD), (roles == Role.PARAMETER) & is_sent, "no load sends"),
+        (is_out, roles == Role.OUTPUT, "no call fetches"),
+    ):
+        _check_carried(application, faults, is_batch, is_tensor, message)
+    _check_fetched_once(application, faults)
+    held = np.array([each.source is Source.SEGMENTS for each in application.tensors], bool)
+    is_again = ~is_out[host.slices.batch] & held[host.slices.tensor]
+    _report_slices(application, faults, is_again, "the parameter is in the segments already")
+
+
+def _check_fetched_once(application: Application, faults: FaultList) -> None:
+    host = application.host
+    is_out = host.batches.direction == Direction.FROM_DEVICE
+    rows = np.flatnonzero(is_out[host.slices.batch])
+    slices = host.slices[rows]
+    call = host.batches.call[slices.batch].astype(np.int64)
+    owner = call * len(application.tensors) + slices.tensor
+    again = rows[overlapping(owner, slices.offset, slices.size)]
+    message = "the call fetches these bytes twice"
+    _report_slices(application, faults, _mask(len(host.slices), again), message)
 
 
 def _check_carried(
-    application: Application,
-    faults: FaultList,
-    is_slice: Mask,
-    is_tensor: Callable[[int], bool],
-    message: str,
+    application: Application, faults: FaultList, is_batch: Mask, is_tensor: Mask, message: str
 ) -> None:
-    """Whether the chosen slices cover the streams of the chosen tensors."""
-    slices = application.host.slices[is_slice]
+    """Whether the slices of the chosen batches cover the streams of the chosen tensors."""
+    slices = application.host.slices
     streams = stream_sizes(application)
-    reached = covered(slices.tensor, slices.offset, slices.size, len(streams))
-    is_chosen = np.array([is_tensor(number) for number in range(len(streams))], bool)
+    chosen = is_batch[slices.batch]
+    reached = covered(
+        slices.tensor[chosen], slices.offset[chosen], slices.size[chosen], len(streams)
+    )
     report(
         faults,
-        is_chosen & (reached < streams),
+        is_tensor & (reached < streams),
         "tensors",
         lambda row: Fault(
             f"tensors[{row}]",

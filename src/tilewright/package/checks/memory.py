@@ -7,7 +7,7 @@ from tilewright.package.application import Application, SegmentKind, Segments
 from tilewright.package.checks.rows import check_ordered, check_references, report
 from tilewright.package.faults import Fault, FaultList
 from tilewright.package.spans import containing, ends_past, keys, overlapping
-from tilewright.package.tables import NONE
+from tilewright.package.tables import NONE, rows_of
 from tilewright.package.tensors import Source
 from tilewright.target.geometry import (
     EXECUTABLE_END,
@@ -57,7 +57,7 @@ def check_memory(application: Application, faults: FaultList) -> None:
 def segment_path(application: Application, row: int, name: str = "") -> str:
     """Where a segment is, counted within its tile."""
     tile = int(application.segments.tile[row])
-    index = row - int(np.searchsorted(application.segments.tile, tile))
+    index = row - rows_of(application.segments.tile, tile).start
     return f"tiles[{tile}].segments[{index}]" + (f".{name}" if name else "")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.package.faults import Fault, FaultList
+from tilewright.package.faults import KEPT, Fault, FaultList
 from tilewright.package.tables import NONE, Table
 
 
@@ -18,7 +18,7 @@ def report(
     """Add a fault for each row where `is_wrong`; whether there are any."""
     rows = np.flatnonzero(is_wrong)
     if rows.size:
-        faults.add_many((describe(row) for row in rows.tolist()), rows.size, path)
+        faults.add_many(map(describe, rows[:KEPT].tolist()), rows.size, path)
     return bool(rows.size)
 
 

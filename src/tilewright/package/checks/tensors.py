@@ -12,6 +12,7 @@ from tilewright.package.checks.rows import check_ordered, check_references, repo
 from tilewright.package.faults import Fault, FaultList
 from tilewright.package.host_plan import Direction
 from tilewright.package.spans import containing, covered, ends_past, keys, overlapping
+from tilewright.package.tables import rows_of
 from tilewright.package.tensors import ElementType, Role, Source, Tensor
 from tilewright.target.geometry import LOADABLE_END, LOADER_FRAME_END, MEMORY_BASE, MEMORY_END
 
@@ -68,17 +69,19 @@ def loaded_shards(application: Application) -> Mask:
     return is_given[application.shards.tensor]
 
 
-def sent_tensors(application: Application) -> npt.NDArray[np.uint32]:
-    """The numbers of the tensors that calls send to the device."""
+def sent_tensors(application: Application) -> Mask:
+    """Which tensors calls send to the device."""
     host = application.host
-    is_sent = host.batches.direction[host.slices.batch] == Direction.TO_DEVICE
-    return np.unique(host.slices.tensor[is_sent])
+    is_to_device = host.batches.direction[host.slices.batch] == Direction.TO_DEVICE
+    is_sent = np.zeros(len(application.tensors), bool)
+    is_sent[host.slices.tensor[is_to_device]] = True
+    return is_sent
 
 
 def shard_path(application: Application, row: int) -> str:
     """Where a shard is, counted within its tensor."""
     tensor = int(application.shards.tensor[row])
-    index = row - int(np.searchsorted(application.shards.tensor, tensor))
+    index = row - rows_of(application.shards.tensor, tensor).start
     return f"tensors[{tensor}].shards[{index}]"
 
 
