@@ -57,6 +57,10 @@ def test_more_blobs() -> None:
     assert more.added == [2, 1, 2]
     assert [more[blob].tobytes() for blob in range(3)] == [b"a", b"b", b"c"]
     assert more.faults() == []
+    content = np.array([1, 2], np.uint8)
+    more = ExtendedBlobs(more, [content])
+    content[0] = 9
+    assert [fault.path for fault in more.faults()] == ["blobs[3]"]
 
 
 def test_places() -> None:

@@ -75,6 +75,11 @@ def test_parameters_come_into_packages(tmp_path: Path) -> None:
         assert np.array_equal(tensor.from_stream(read.blobs[tensor.blob]), WEIGHTS)
 
 
+def test_applications_without_a_file_stay_as_they_are() -> None:
+    application = examples.application(Source.BLOB)
+    assert with_parameters(application, {}) == application
+
+
 def test_wrong_parameters() -> None:
     application = examples.application()
     with pytest.raises(PackageError, match=r"the file lacks parameters: encoder\.w"):

@@ -123,7 +123,9 @@ class ExtendedBlobs:
         return self._base[blob] if blob < known else self._extra[blob - known]
 
     def faults(self) -> list[Fault]:
-        return self._base.faults()
+        known = len(self._base.sizes)
+        more = _faults(self.digests[known:], lambda blob: _digest(self._extra[blob]), known)
+        return [*self._base.faults(), *more]
 
     def close(self) -> None:
         self._base.close()
@@ -233,9 +235,10 @@ def _digests(count: int, digest: Callable[[int], bytes]) -> Iterator[bytes]:
             yield from found
 
 
-def _faults(digests: U8, digest: Callable[[int], bytes]) -> list[Fault]:
+def _faults(digests: U8, digest: Callable[[int], bytes], first: int = 0) -> list[Fault]:
+    """Which contents do not have these digests; the number of the first is `first`."""
     return [
-        _fault(blob)
+        _fault(first + blob)
         for blob, found in enumerate(_digests(len(digests), digest))
         if found != digests[blob].tobytes()
     ]
