@@ -1,6 +1,7 @@
 """Reading and writing files so that a failed run leaves no half-written one."""
 
 import os
+import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -94,7 +95,7 @@ def _link(handle: int, name: str) -> None:
 
 
 def _free_name(path: Path) -> str:
-    return tempfile.mktemp(dir=path.parent, prefix=f".{path.name}.")
+    return str(path.parent / f".{path.name}.{secrets.token_hex(8)}")
 
 
 def _umask() -> int:

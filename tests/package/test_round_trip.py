@@ -1,6 +1,7 @@
 """What is written is what is read."""
 
 import hashlib
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -165,8 +166,11 @@ def test_faulty_applications_are_not_written(path: Path) -> None:
 def test_what_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="No such file"):
         open_package(tmp_path / "missing")
-    with pytest.raises(PackageError, match="no regular file"):
+    with pytest.raises(FileError, match="Is a directory"):
         open_package(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(PackageError, match="no regular file"):
+        open_package(tmp_path / "pipe")
 
 
 def test_an_empty_application_says_what_it_lacks() -> None:

@@ -9,6 +9,7 @@ import mmap
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from io import FileIO
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -134,13 +135,13 @@ class ExtendedBlobs:
 class MappedBlobs:
     """Blobs in a file, which lie one after the other from `start` on, each aligned."""
 
-    def __init__(self, path: str, handle: int, start: int, digests: U8, sizes: U32) -> None:
+    def __init__(self, path: str, file: FileIO, start: int, digests: U8, sizes: U32) -> None:
         self.digests = digests
         self.sizes = sizes
         self._path = path
         self._offsets = start + blob_offsets(sizes)
-        self._handle: int | None = handle
-        self._memory: U8 | None = _mapped(handle) if len(sizes) else np.empty(0, np.uint8)
+        self._file = file
+        self._memory: U8 | None = _mapped(file) if len(sizes) else np.empty(0, np.uint8)
         self._is_verified = np.zeros(len(sizes), bool)
 
     def __getitem__(self, blob: int) -> U8:
@@ -161,9 +162,7 @@ class MappedBlobs:
     def close(self) -> None:
         """Forget the file. Arrays already given stay valid; the mapping ends with the last."""
         self._memory = None
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
+        self._file.close()
 
     def _verify(self, blob: int, digest: bytes) -> None:
         if digest != self.digests[blob].tobytes():
@@ -175,17 +174,17 @@ class MappedBlobs:
 
         Empty, which is no digest, if there is anything in the gap behind the content.
         """
-        if self._handle is None:
+        if self._memory is None:
             raise PackageError(f"{self._path} was closed")
         place, left = int(self._offsets[blob]), int(self.sizes[blob])
         digest = hashlib.sha256()
         while left:
-            part = os.pread(self._handle, min(left, _CHUNK), place)
+            part = os.pread(self._file.fileno(), min(left, _CHUNK), place)
             if not part:
                 break  # the file became shorter, so the hash is wrong
             digest.update(part)
             place, left = place + len(part), left - len(part)
-        gap = os.pread(self._handle, -place % ALIGNMENT, place)
+        gap = os.pread(self._file.fileno(), -place % ALIGNMENT, place)
         return b"" if any(gap) else digest.digest()
 
 
@@ -250,5 +249,5 @@ def _fault(blob: int) -> Fault:
     )
 
 
-def _mapped(handle: int) -> U8:
-    return np.frombuffer(mmap.mmap(handle, 0, access=mmap.ACCESS_READ), np.uint8)
+def _mapped(file: FileIO) -> U8:
+    return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
