@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from tilewright.package.checks.host import MAX_BATCHES, MAX_PAGES
-from tilewright.package.checks.tensors import MAX_LOOPS, MAX_RANK
+from tilewright.package.checks.host import MAX_BATCHES, MAX_CALLS, MAX_PAGES
+from tilewright.package.checks.tensors import MAX_LOOPS, MAX_RANK, MAX_TENSORS
 from tilewright.package.layout import MAX_FILE, MAX_MANIFEST
-from tilewright.package.manifest import MAJOR, MAX_CALLS, MAX_TENSORS, MINOR
+from tilewright.package.manifest import MAJOR, MINOR
 from tilewright.package.message import MAX_NAME, MAX_TABLES, schema
 
 DOCS = (Path(__file__).parents[2] / "docs" / "package.md").read_text()

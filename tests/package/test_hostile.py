@@ -119,6 +119,9 @@ def _fuzz(good: bytes, path: Path, seeds: range) -> Iterator[str]:
                 yield "faulty contents"
                 continue
             _use_all(application)
+            write_package(application, path.with_suffix(".again"))
+            with open_package(path.with_suffix(".again")) as again:
+                assert again == application
         assert is_sealed or data == good, f"seed {seed}: damage was not noticed"
         yield "sound"
 
@@ -201,7 +204,7 @@ def _head(root: object) -> None:
         ("minor", 1, "a package of version 1.1"),
         ("architecture", 2, "architecture: the package is for another target: 0x2, not 0x15"),
         ("memoryBase", 0, "memory_base: the package is for another target"),
-        ("producer", "p" * 5000, "producer: a text of 5000 characters"),
+        ("producer", "p" * 5000, "producer: a text of 5,000 characters"),
         ("entries", b"12345", "entries: 5 bytes are no whole number of uint32"),
     ],
 )

@@ -50,9 +50,12 @@ def test_killed_writers(tmp_path: Path) -> None:
     for _ in range(_KILLS):
         child = os.fork()
         if child == 0:
-            while True:
-                for version in versions:
-                    write_package(version, path)
+            try:
+                while True:
+                    for version in versions:
+                        write_package(version, path)
+            finally:
+                os._exit(1)
         time.sleep(dice.uniform(0.0, 0.03))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)

@@ -6,12 +6,18 @@ from typing import Any
 import numpy as np
 
 from tilewright.package.blobs import Content
-from tilewright.package.checks.rows import check_ordered, check_references
+from tilewright.package.checks.rows import check_ordered, check_references, check_strings
 from tilewright.package.faults import FaultList, PackageError
-from tilewright.package.message import decoding, encode, put_table, schema, tables_message
+from tilewright.package.message import (
+    MAX_STRINGS,
+    decoding,
+    encode,
+    put_table,
+    schema,
+    tables_message,
+)
 from tilewright.package.tables import NONE, U32, Column, Table, rows_of
 
-_MAX_STRINGS = 1 << 18
 _WHAT = "the debug table"
 _NAMES = (
     ("symbols", "name", False),
@@ -177,7 +183,7 @@ def read_debug(content: Content) -> Debug:
     message = tables_message(content, _WHAT)
     with decoding(schema("debug").Debug, message, _WHAT, faults) as root:
         debug = Debug(
-            strings=root.texts("strings", _MAX_STRINGS),
+            strings=root.texts("strings", MAX_STRINGS),
             tiles=root.table(CodeOfTiles),
             symbols=root.table(Symbols, "symbols"),
             lines=root.table(Lines, "lines"),
@@ -191,7 +197,8 @@ def read_debug(content: Content) -> Debug:
 def check_debug(debug: Debug) -> FaultList:
     """What is wrong with the tables."""
     faults = FaultList()
-    check_ordered(faults, "", debug.tiles, "tile", is_strict=True)
+    check_strings(faults, "strings", debug.strings)
+    check_ordered(faults, "tiles", debug.tiles, "tile", is_strict=True)
     for name in ("symbols", "lines", "ranges"):
         check_ordered(faults, name, getattr(debug, name), "code", "address")
     strings, origins = len(debug.strings), len(debug.origins)

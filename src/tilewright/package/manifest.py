@@ -12,6 +12,8 @@ from tilewright.package.application import (
     Shards,
 )
 from tilewright.package.blobs import DIGEST_BYTES
+from tilewright.package.checks.host import MAX_CALLS
+from tilewright.package.checks.tensors import MAX_TENSORS
 from tilewright.package.faults import FaultList
 from tilewright.package.host_plan import (
     Batches,
@@ -31,9 +33,6 @@ from tilewright.target.geometry import ARCHITECTURE_VERSION, MEMORY_BASE, MEMORY
 
 MAJOR, MINOR = 1, 0
 """Of the format; docs/package.md has the rules."""
-
-MAX_TENSORS = 1 << 13
-MAX_CALLS = 1 << 12
 
 _U8, _U32 = np.dtype("u1"), np.dtype("<u4")
 

@@ -24,6 +24,8 @@ HEAD_BYTES = 8
 WORD = 8
 MAX_NAME = 4096
 """Characters of a text."""
+MAX_STRINGS = 1 << 18
+"""Texts of a table of strings."""
 MAX_TABLES = 64 << 20
 """Bytes of a message in a blob."""
 
@@ -115,10 +117,7 @@ class Reader:
         return bytes(self._get(name))
 
     def text(self, name: str) -> str:
-        value = str(self._get(name))
-        if len(value) > MAX_NAME:
-            self.faults.add(self.at(name), f"a text of {len(value)} characters, limit {MAX_NAME}")
-        return value[:MAX_NAME]
+        return str(self._get(name))
 
     def member(self, name: str, kind: type[EnumT]) -> EnumT:
         """A value of an enumeration; the first one, and a fault, for one that is unknown."""

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.files import read_bytes, write_atomically
+from tilewright.package.checks.rows import check_number, check_text
 from tilewright.package.faults import FaultList, PackageError
 from tilewright.package.message import decoding, encode, schema
 from tilewright.package.sealing import check_version, sealed, unsealed
@@ -16,6 +17,7 @@ from tilewright.package.tables import U32, Column, rows_of
 
 MAJOR, MINOR = 1, 0
 _LIMIT = 1 << 29
+_MAX_CLOCK = (1 << 64) - 1
 _WORD = np.dtype("<u4")
 
 
@@ -66,7 +68,10 @@ class Profile:
 
 def write_profile(profile: Profile, path: Path) -> None:
     """Write a profile, whole or not at all. Raises `PackageError` and `FileError`."""
-    raise_faults(str(path), check_steps(profile.steps))
+    faults = check_steps(profile.steps)
+    check_text(faults, "producer", profile.producer)
+    check_number(faults, "clock", profile.clock, _MAX_CLOCK)
+    raise_faults(str(path), faults)
     magic = int(schema("steps").magic)
 
     def fill(root: Any) -> None:
@@ -77,7 +82,10 @@ def write_profile(profile: Profile, path: Path) -> None:
         root.samples = profile.samples.tobytes()
         put_steps(root.steps, profile.steps)
 
-    write_atomically(path, sealed(encode(schema("steps").Profile, fill)))
+    message = encode(schema("steps").Profile, fill)
+    if len(message) > _LIMIT:
+        raise PackageError(f"{path}: {len(message):,} bytes of profile; the limit is {_LIMIT:,}")
+    write_atomically(path, sealed(message))
 
 
 def read_profile(path: Path) -> Profile:

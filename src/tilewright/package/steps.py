@@ -7,13 +7,20 @@ from typing import Any
 import numpy as np
 
 from tilewright.package.blobs import Content
-from tilewright.package.checks.rows import check_ordered, check_references, report
+from tilewright.package.checks.rows import check_ordered, check_references, check_strings, report
 from tilewright.package.faults import Fault, FaultList, PackageError
-from tilewright.package.message import Reader, decoding, encode, put_table, schema, tables_message
+from tilewright.package.message import (
+    MAX_STRINGS,
+    Reader,
+    decoding,
+    encode,
+    put_table,
+    schema,
+    tables_message,
+)
 from tilewright.package.tables import U32, Column, Table, rows_of
 from tilewright.target.geometry import TILES
 
-_MAX_STRINGS = 1 << 18
 _WHAT = "the profile plan"
 
 
@@ -149,7 +156,7 @@ def put_steps(builder: Any, steps: Steps) -> None:
 def get_steps(reader: Reader) -> Steps:
     """Read steps from a struct of the schema."""
     return Steps(
-        strings=reader.texts("strings", _MAX_STRINGS),
+        strings=reader.texts("strings", MAX_STRINGS),
         tiles=reader.table(ListOfTiles),
         table=reader.table(StepTable),
         activities=reader.table(Activities),
@@ -162,6 +169,7 @@ def check_steps(steps: Steps, path: str = "steps") -> FaultList:
     faults = FaultList()
     tiles, table = steps.tiles, steps.table
     activities, notes = steps.activities, steps.notes
+    check_strings(faults, f"{path}.strings", steps.strings)
     check_ordered(faults, f"{path}.tiles", tiles, "tile", is_strict=True)
     check_references(faults, f"{path}.tiles", tiles, "tile", TILES)
     check_ordered(faults, path, table, "list")

@@ -7,7 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.package.application import Application, When
-from tilewright.package.checks.rows import check_ordered, check_references, report
+from tilewright.package.checks.rows import (
+    check_number,
+    check_ordered,
+    check_references,
+    check_text,
+    report,
+)
 from tilewright.package.checks.tensors import sent_tensors, stream_sizes
 from tilewright.package.faults import Fault, FaultList
 from tilewright.package.host_plan import Direction, Group
@@ -21,6 +27,7 @@ from tilewright.target.host import (
     HOST_WORD,
 )
 
+MAX_CALLS = 1 << 12
 MAX_PAGES = 1 << 12
 MAX_BATCHES = 1 << 16
 _MAX_MARK = 0xFFFF
@@ -38,6 +45,8 @@ def check_plan(application: Application, faults: FaultList) -> None:
     """Whether what the host plan names exists, so that other checks can rely on it."""
     host = application.host
     for name, table, limit in (
+        ("calls", host.calls, MAX_CALLS),
+        ("entry_points", host.entry_points, MAX_CALLS),
         ("pages", host.pages, MAX_PAGES),
         ("batches", host.batches, MAX_BATCHES),
     ):
@@ -53,7 +62,8 @@ def check_plan(application: Application, faults: FaultList) -> None:
     _check_names(faults, "host.calls", (call.name for call in host.calls))
     _check_names(faults, "host.entry_points", (entry.name for entry in host.entry_points))
     for number, entry in enumerate(host.entry_points):
-        wrong = [call for call in entry.calls if call >= len(host.calls)]
+        check_number(faults, f"host.entry_points[{number}].command", entry.command)
+        wrong = [call for call in entry.calls if not 0 <= call < len(host.calls)]
         if wrong or not entry.calls:
             message = f"there is no call {wrong[0]}" if wrong else "it makes no calls"
             faults.add(f"host.entry_points[{number}].calls", message)
@@ -111,6 +121,7 @@ def _check_names(faults: FaultList, path: str, names: Iterable[str]) -> None:
     listed = list(names)
     counts = Counter(listed)
     for number, name in enumerate(listed):
+        check_text(faults, f"{path}[{number}].name", name)
         if not name:
             faults.add(f"{path}[{number}].name", "it has no name")
         elif counts[name] > 1:
@@ -158,10 +169,14 @@ def _check_command(application: Application, faults: FaultList) -> None:
         if commands[entry.command] > 1:
             path = f"host.entry_points[{number}].command"
             faults.add(path, f"several have the command {entry.command}")
-    if word.page >= len(host.pages):
+    if not 0 <= word.page < len(host.pages):
         faults.add("host.command_word.page", f"there is no page {word.page}")
         return
-    if word.offset % HOST_WORD or word.offset + HOST_WORD > host.pages.size[word.page]:
+    if (
+        word.offset < 0
+        or word.offset % HOST_WORD
+        or word.offset + HOST_WORD > host.pages.size[word.page]
+    ):
         faults.add("host.command_word.offset", f"{word.offset:#x} is no word of the page")
     slices = host.slices
     first = slices.page_offset.astype(np.int64)

@@ -4,7 +4,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.package.application import Application, SegmentKind, Segments
-from tilewright.package.checks.rows import check_ordered, check_references, report
+from tilewright.package.checks.rows import (
+    check_number,
+    check_ordered,
+    check_references,
+    check_text,
+    report,
+)
 from tilewright.package.faults import Fault, FaultList
 from tilewright.package.spans import containing, ends_past, keys, overlapping
 from tilewright.package.tables import NONE, rows_of
@@ -24,6 +30,10 @@ EXECUTED = (SegmentKind.CODE, SegmentKind.ROW)
 
 def check_shape(application: Application, faults: FaultList) -> None:
     """Whether tiles, and what segments name, exist, so that other checks can rely on it."""
+    check_text(faults, "producer", application.producer)
+    if application.completion is not None:
+        check_number(faults, "completion.address", application.completion.address)
+        check_number(faults, "completion.value", application.completion.value)
     tiles = application.tiles
     if not tiles or tiles % LOADER_BATCH_TILES or tiles > TILES:
         faults.add(

@@ -1,12 +1,16 @@
 """Checks that any table needs: order, and references to rows of other tables."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from tilewright.package.faults import KEPT, Fault, FaultList
+from tilewright.package.message import MAX_NAME, MAX_STRINGS
 from tilewright.package.tables import NONE, Table
+
+MAX_NUMBER = 0xFFFFFFFF
+"""The largest number of 32 bits."""
 
 
 def report(
@@ -39,7 +43,7 @@ def check_ordered(
         faults,
         wrong,
         path,
-        lambda row: Fault(f"{_joined(path)}[{row + 1}]", f"rows {kind} by {by}"),
+        lambda row: Fault(f"{path}[{row + 1}]", f"rows {kind} by {by}"),
     )
 
 
@@ -61,10 +65,31 @@ def check_references(
         is_wrong,
         path,
         lambda row: Fault(
-            f"{_joined(path)}[{row}].{name}", f"{values[row]} does not exist; there are {count}"
+            f"{path}[{row}].{name}", f"{values[row]} does not exist; there are {count}"
         ),
     )
 
 
-def _joined(path: str) -> str:
-    return path or "rows"
+def check_number(faults: FaultList, path: str, value: int, limit: int = MAX_NUMBER) -> None:
+    """Whether a number is in 0 to `limit`."""
+    if not 0 <= value <= limit:
+        faults.add(path, f"{value} is not in 0 to {limit}")
+
+
+def check_text(faults: FaultList, path: str, text: str) -> None:
+    """Whether a file can hold a text."""
+    if len(text) > MAX_NAME:
+        faults.add(path, f"a text of {len(text):,} characters; the limit is {MAX_NAME:,}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        faults.add(path, f"no valid text: {error.reason} at character {error.start}")
+
+
+def check_strings(faults: FaultList, path: str, strings: Sequence[str]) -> None:
+    """Whether a file can hold a table of texts."""
+    if len(strings) > MAX_STRINGS:
+        faults.add(path, f"{len(strings):,} texts; the limit is {MAX_STRINGS:,}")
+        return
+    for number, text in enumerate(strings):
+        check_text(faults, f"{path}[{number}]", text)

@@ -8,7 +8,13 @@ import numpy.typing as npt
 
 from tilewright.package.application import Application, SegmentKind
 from tilewright.package.checks.memory import of_kinds
-from tilewright.package.checks.rows import check_ordered, check_references, report
+from tilewright.package.checks.rows import (
+    check_number,
+    check_ordered,
+    check_references,
+    check_text,
+    report,
+)
 from tilewright.package.faults import Fault, FaultList
 from tilewright.package.host_plan import Direction
 from tilewright.package.spans import containing, covered, ends_past, keys, overlapping
@@ -16,6 +22,7 @@ from tilewright.package.tables import rows_of
 from tilewright.package.tensors import ElementType, Role, Source, Tensor
 from tilewright.target.geometry import LOADABLE_END, LOADER_FRAME_END, MEMORY_BASE, MEMORY_END
 
+MAX_TENSORS = 1 << 13
 MAX_RANK = 16
 MAX_LOOPS = 64
 MAX_STREAM = 0xFFFFFFFF
@@ -34,6 +41,9 @@ Mask = npt.NDArray[np.bool_]
 
 def check_tensors(application: Application, faults: FaultList) -> None:
     """Whether each tensor makes sense by itself, and what shards name exists."""
+    if len(application.tensors) > MAX_TENSORS:
+        count = len(application.tensors)
+        faults.add("tensors", f"{count:,} entries; the limit is {MAX_TENSORS:,}")
     for number, tensor in enumerate(application.tensors):
         _check_tensor(application, tensor, f"tensors[{number}]", faults)
     counts = Counter(tensor.name for tensor in application.tensors)
@@ -87,14 +97,17 @@ def shard_path(application: Application, row: int) -> str:
 
 def _check_tensor(application: Application, tensor: Tensor, path: str, faults: FaultList) -> None:
     rank = len(tensor.shape)
+    check_text(faults, f"{path}.name", tensor.name)
+    check_text(faults, f"{path}.source_name", tensor.source_name)
+    check_number(faults, f"{path}.blob", tensor.blob)
     if not tensor.name:
         faults.add(f"{path}.name", "the tensor has no name")
     if rank > MAX_RANK or len(tensor.loops) > MAX_LOOPS:
         faults.add(f"{path}.shape", f"at most {MAX_RANK} axes and {MAX_LOOPS} loops are possible")
         return
-    if 0 in tensor.shape:
+    if any(size < 1 for size in tensor.shape):
         faults.add(f"{path}.shape", "an axis is empty")
-    if any(axis >= rank or extent == 0 for axis, extent in tensor.loops):
+    if any(not 0 <= axis < rank or extent < 1 for axis, extent in tensor.loops):
         faults.add(f"{path}.loops", f"a loop has no extent, or no axis of the {rank}")
     elif any(full < size for full, size in zip(tensor.padded_shape, tensor.shape, strict=True)):
         faults.add(f"{path}.loops", f"they span {tensor.padded_shape}, less than the shape")
