@@ -70,11 +70,14 @@ def _read(what: str, file: FileIO, size: int) -> Application:
 
 def _manifest(what: str, file: FileIO, size: int) -> tuple[bytes, bytes]:
     """The message, which has its hash, and that."""
-    length = message_bytes(os.pread(file.fileno(), HEAD_BYTES, 0), what, min(size, MAX_MANIFEST))
-    data = os.pread(file.fileno(), blobs_start(length), 0)
+    length = message_bytes(os.pread(file.fileno(), HEAD_BYTES, 0), what, MAX_MANIFEST)
+    start = blobs_start(length)
+    data = os.pread(file.fileno(), start, 0) if start <= size else b""
+    if len(data) != start:
+        raise PackageError(
+            f"{what} is cut off: it has {size:,} bytes, its start alone takes {start:,}"
+        )
     message, digest = data[:length], data[length : length + DIGEST_BYTES]
-    if len(data) != blobs_start(length):
-        raise PackageError(f"{what} is cut off: it has only {size:,} bytes")
     if hashlib.sha256(message).digest() != digest or any(data[length + DIGEST_BYTES :]):
         raise PackageError(f"{what} is damaged: its manifest does not have the hash it states")
     return message, digest
