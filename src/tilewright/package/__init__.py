@@ -2,7 +2,8 @@
 
 - programs: `Application` with `Segments`, `Tensor`, `Shards`, `HostPlan` and what they consist of;
   their bytes: `BlobBuilder`, `Blobs`
-- files: `write_package`, `open_package`; what is wrong: `validate`, `Fault`, `PackageError`
+- files: `write_package`, `open_package`; what is wrong: `validate`, `Fault`, `PackageError`; in
+  words: `summary`, `differences`
 - loading: `TileImages`, `with_parameters`
 - code and its origin: `Debug`, `write_debug`
 - cycles: `ProfilePlan`, `write_profile_plan`, `Steps`; `Profile`, `read_profile`, `write_profile`
