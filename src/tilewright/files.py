@@ -1,8 +1,12 @@
 """Reading and writing files so that a failed run leaves no half-written one."""
 
 import os
+import secrets
 import tempfile
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from tilewright.errors import TilewrightError
 
@@ -20,23 +24,78 @@ def read_bytes(path: Path) -> bytes:
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
-    """Write `content` (text as UTF-8) to `path`, whole or not at all. Raises `FileError`.
+    """Write `content` (text as UTF-8) to `path`, whole or not at all. Raises `FileError`."""
+    with writing_atomically(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
 
-    The content goes to a temporary file in the same folder, which then replaces `path`.
+
+@contextmanager
+def writing_atomically(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to, which replaces `path` when the block ends without an exception.
+
+    Until then the content has no name where the system allows that, so that even a process that
+    is killed leaves nothing behind; elsewhere it is a temporary file in the same folder. Raises
+    `FileError` for what the system refuses, inside the block as well.
     """
-    data = content.encode() if isinstance(content, str) else content
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with _unnamed_file(path) or _temporary_file(path) as file:
+            yield file
     except OSError as error:
         raise FileError(f"cannot write {path}: {error.strerror}") from error
+
+
+@contextmanager
+def _temporary_file(path: Path) -> Iterator[BinaryIO]:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "wb") as temporary:
-            temporary.write(data)
+        with os.fdopen(handle, "wb") as file:
+            yield file
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, path)
-    except OSError as error:
+    except BaseException:
         Path(name).unlink(missing_ok=True)
-        raise FileError(f"cannot write {path}: {error.strerror}") from error
+        raise
+
+
+def _unnamed_file(path: Path) -> AbstractContextManager[BinaryIO] | None:
+    """None where files without a name are not to be had."""
+    flag = getattr(os, "O_TMPFILE", None)
+    if flag is None or not os.path.isdir("/proc/self/fd"):
+        return None
+    try:
+        handle = os.open(path.parent, flag | os.O_WRONLY, 0o666)
+    except OSError:
+        return None  # also where the folder is missing, which the other way reports
+    return _named_at_end(handle, path)
+
+
+@contextmanager
+def _named_at_end(handle: int, path: Path) -> Iterator[BinaryIO]:
+    with os.fdopen(handle, "wb") as file:
+        yield file
+        file.flush()
+        name = _free_name(path)
+        # A link replaces no file, so the whole content gets a name of its own first.
+        _link(handle, name)
+        try:
+            os.replace(name, path)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(name)
+            raise
+
+
+def _link(handle: int, name: str) -> None:
+    """Give an open file a name. Only beside a folder does `os.link` follow what /proc holds."""
+    folder = os.open("/proc/self/fd", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.link(str(handle), name, src_dir_fd=folder, follow_symlinks=True)
+    finally:
+        os.close(folder)
+
+
+def _free_name(path: Path) -> str:
+    return str(path.parent / f".{path.name}.{secrets.token_hex(8)}")
 
 
 def _umask() -> int:

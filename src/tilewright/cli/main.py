@@ -21,6 +21,8 @@ COMMANDS = {
     "exchange": "Timed exchange phases.",
     "kernel": "List kernels, and run them against their references.",
     "plan": "Plan a graph: formats, grids, predicted cycles and memory.",
+    "inspect": "Print what a package holds.",
+    "diff": "Print how two packages differ.",
     "demo": "Assemble, link, disassemble and run a shipped kernel.",
     "bench": "Run benchmarks and print their figures.",
 }

@@ -25,6 +25,7 @@ BENCHMARKS = {
     "plan": ["plan.plan_figures"],
     "kernels": ["kernels.kernel_figures"],
     "place": ["place.place_figures"],
+    "package": ["package.package_figures"],
 }
 """By name: modules of this package, each with the function that makes figures."""
 

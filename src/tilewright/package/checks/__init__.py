@@ -1,0 +1,1 @@
+"""What a package has to satisfy, one module per part of it."""
