@@ -4,15 +4,16 @@ A plan's kernel may be several calls here: sums of terms are one call for those 
 and two for the tile's own; each fused operator is a call.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.codegen.emit.addresses import Address, Value
 from tilewright.codegen.emit.faults import EmissionError
 from tilewright.codegen.low import Buffer, KernelStep
 from tilewright.codegen.mid import ElementOrder, Layout, Precision
-from tilewright.codegen.mid.orders import OUTPUT_GROUP, Indices
+from tilewright.codegen.mid.orders import OUTPUT_GROUP
 from tilewright.device.kernels import KERNELS, Kernel
 from tilewright.device.kernels.spec import Array
 
@@ -27,7 +28,7 @@ class Call:
     """A call of the supervisor function `symbol` with these values in `$m2`, `$m3`, …"""
 
     kernel: str
-    values: tuple[int, ...]
+    values: tuple[Value, ...]
 
     @property
     def symbol(self) -> str:
@@ -48,12 +49,11 @@ class Matrix:
 
 
 class Calls:
-    """The calls of kernel steps; `address` gives where a buffer lies on every tile."""
+    """The calls of kernel steps, for buffers at `addresses`."""
 
-    def __init__(self, buffers: tuple[Buffer, ...], address: Callable[[int], int]) -> None:
+    def __init__(self, buffers: Sequence[Buffer], addresses: Sequence[Address]) -> None:
         self._buffers = buffers
-        self._address = address
-        self._shards: dict[tuple[int, int], tuple[Indices, Indices]] = {}
+        self._addresses = addresses
 
     def of_step(self, step: KernelStep, tile: int) -> list[Call]:
         """What a tile calls for a step; nothing if it holds no part of the result.
@@ -86,25 +86,33 @@ class Calls:
         halves = layout.format.packing is Precision.F16
         name = "gemm_f32" if not halves else "gemm_f16" if sums is Precision.F16 else "gemm_f16_f32"
         kernel = KERNELS[f"{name}.{'zero' if step.mode == 'initialise' else 'accumulate'}"]
-        self._one_matrix(step, tile)
         sizes = {
             "rows": left.rows,
             "inner": left.columns // depth,
             "columns": right.columns // OUTPUT_GROUP,
         }
         arrays = dict(zip("cab", (step.result, *step.operands), strict=True))
-        yield _call(kernel, sizes, {n: self._address(b) for n, b in arrays.items()})
+        for number in np.ndindex(*self._extents(step.result, tile)[:-2]):
+            yield _call(
+                kernel, sizes, {n: self._matrix_at(b, tile, number) for n, b in arrays.items()}
+            )
 
-    def _one_matrix(self, step: KernelStep, tile: int) -> None:
-        for operand in (*step.operands, step.result):
-            extents = self._extents(operand, tile)[:-2]
-            if any(extent != 1 for extent in extents):
-                raise self._missing(step, f"a tile has several matrices of {self._name(operand)}")
+    def _matrix_at(self, buffer: int, tile: int, number: tuple[int, ...]) -> Address:
+        """One of a tile's matrices; an operand that has it once serves all of the result's."""
+        *outer, rows, columns = self._extents(buffer, tile)
+        place = 0
+        for coordinate, extent in zip(number[len(number) - len(outer) :], outer, strict=True):
+            place = place * extent + (coordinate if extent > 1 else 0)
+        size = self._buffers[buffer].layout.format.precision.bytes
+        return self._at(buffer) + place * rows * columns * size
 
     # sums of terms
 
     def _sum(self, step: KernelStep, tile: int) -> Iterator[Call]:
         sums, *others = step.operands
+        for buffer in (sums, step.result):
+            if any(extent != 1 for extent in self._extents(buffer, tile)[:-2]):
+                raise self._missing(step, f"a tile has several matrices of {self._name(buffer)}")
         arriving = [each for each in others if self._name(each).endswith("arriving")]
         own, result = self._matrix(sums, tile), self._matrix(step.result, tile)
         count = result.elements
@@ -116,12 +124,12 @@ class Calls:
             yield _call(
                 KERNELS["copy"],
                 {"n": _words(count, precision)},
-                {"z": self._address(step.result), "x": self._address(sums)},
+                {"z": self._at(step.result), "x": self._at(sums)},
             )
         else:
             (terms,) = arriving
             blocks = self._extents(terms, tile)[0]
-            z, x = self._address(step.result), self._address(terms)
+            z, x = self._at(step.result), self._at(terms)
             yield _call(KERNELS[f"sum_{suffix}"], {"n": count, "blocks": blocks}, {"z": z, "x": x})
             # What has arrived is done with: its place takes the tile's own part of its term.
             offset = (result.first_row - own.first_row) * OUTPUT_GROUP * precision.bytes
@@ -130,7 +138,7 @@ class Calls:
                 "copy_strided",
                 (
                     x,
-                    self._address(sums) + offset,
+                    self._at(sums) + offset,
                     result.rows * atoms_per_row,
                     own.rows * atoms_per_row,
                     result.rows * atoms_per_row,
@@ -172,19 +180,19 @@ class Calls:
                 "width": OUTPUT_GROUP,
                 "panels": matrix.columns // OUTPUT_GROUP,
             },
-            {"z": self._address(step.result), "x": self._address(x), "v": self._address(y)},
+            {"z": self._at(step.result), "x": self._at(x), "v": self._at(y)},
         )
 
     # element by element
 
     def _unary(self, name: str, step: KernelStep, z: int, x: int, tile: int) -> Call:
         suffix = self._suffix(step, z)
-        places = {"z": self._address(z), "x": self._address(x)}
+        places = {"z": self._at(z), "x": self._at(x)}
         return _call(self._kernel(step, f"{name}_{suffix}"), {"n": self._elements(z, tile)}, places)
 
     def _binary(self, name: str, step: KernelStep, z: int, x: int, y: int, tile: int) -> Call:
         suffix = self._suffix(step, z)
-        places = {"z": self._address(z), "x": self._address(x), "y": self._address(y)}
+        places = {"z": self._at(z), "x": self._at(x), "y": self._at(y)}
         return _call(self._kernel(step, f"{name}_{suffix}"), {"n": self._elements(z, tile)}, places)
 
     def _suffix(self, step: KernelStep, buffer: int) -> str:
@@ -217,6 +225,9 @@ class Calls:
             raise EmissionError(f"{self._name(buffer)} is not packed for the matrix engine")
         return Matrix(int(rows[1]), int(columns[1]), int(rows[0]))
 
+    def _at(self, buffer: int) -> Address:
+        return self._addresses[buffer]
+
     def _name(self, buffer: int) -> str:
         return self._buffers[buffer].name
 
@@ -233,7 +244,7 @@ def _words(elements: int, precision: Precision) -> int:
     return -(-elements * precision.bytes // 4)
 
 
-def _call(kernel: Kernel, sizes: dict[str, int], places: dict[str, int]) -> Call:
+def _call(kernel: Kernel, sizes: dict[str, int], places: dict[str, Address]) -> Call:
     """A call as the kernel specifies it. Raises `KernelFault` for sizes that it does not take."""
     kernel.check_sizes(sizes)
     values = tuple(

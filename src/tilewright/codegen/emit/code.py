@@ -1,32 +1,56 @@
 """A tile's supervisor code, as bytes.
 
 Rows of the exchange stand in the code, where they run: behind the barrier that starts their time,
-at even words.
+at even words. Code of a repeat stands once. What changes from one iteration to the next are words
+of it: addresses that registers are given, and those in rows. A table lists them with what is added
+to each.
 """
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import lru_cache
 
+from tilewright.codegen.emit.addresses import Address, Value
 from tilewright.isa import FORM_BY_NAME, encode
 from tilewright.target.csr import CSRS
 from tilewright.target.geometry import RUNTIME_STATE, WORKERS
 from tilewright.target.topology import NEUTRAL_MUX
 
-_SCRATCH, _LINK, _STACK = 0, 10, 11
+WORD = 4
+REPEAT_LIMIT = 1 << 15
+"""Iterations of a repeat stay below."""
+_SCRATCH, _OTHER, _LINK, _STACK, _ZERO = 0, 1, 10, 11, 15
 _FIRST_ARGUMENT = 2
 _WORKER_SCRATCH = 0x100
 _STACK_TOP = RUNTIME_STATE[1] - WORKERS * _WORKER_SCRATCH
+_COUNTERS = RUNTIME_STATE[0] + 0x40
+"""Words that count iterations, one for each level of nesting."""
 _INTERNAL, _INTERNAL_ACKNOWLEDGED = 3, 1
 """Barriers of all tiles: as one that takes part, and as one that has acknowledged already."""
 _START = {"FP_ICTL": 0, "INCOMING_MUX": NEUTRAL_MUX, "INCOMING_BASE": 0, "OUTGOING_BASE": 0}
 """Registers that rows and kernels count on."""
 
 
-class TileCode:
-    """Code that grows instruction by instruction, from `address` (a multiple of 8 bytes) on."""
+@dataclass(slots=True)
+class _Repeat:
+    """A repeat that is being written: the words that move along its sequences, with steps."""
 
-    def __init__(self, address: int) -> None:
-        self.address = address
+    sequences: Sequence[int]
+    words: list[tuple[int, int]] = field(default_factory=list)
+
+
+class TileCode:
+    """Code that grows instruction by instruction, from `address` (a multiple of 8 bytes) on.
+
+    `advance` is the address of the function that adds to the words of a table.
+    """
+
+    def __init__(self, address: int, advance: int) -> None:
+        self._address = address
+        self._advance = advance
         self._code = bytearray()
+        self._repeats: list[_Repeat] = []
 
     def start(self) -> None:
         """Registers as everything behind expects them."""
@@ -36,23 +60,60 @@ class TileCode:
             self._put(f"WORKER{worker}_BASE", _STACK_TOP + worker * _WORKER_SCRATCH)
         self._set(_STACK, _STACK_TOP)
 
-    def call(self, target: int, values: tuple[int, ...]) -> None:
+    def call(self, target: int, values: Sequence[Value]) -> None:
         """Call a function with values in `$m2`, `$m3`, …"""
         for number, value in enumerate(values):
+            if isinstance(value, Address):
+                self._moves(value.sequence, value.step)
+                value = value.base
             self._set(_FIRST_ARGUMENT + number, value)
         self._add("call m,t20", _LINK, target)
 
-    def exchange(self, row: bytes) -> None:
-        """Take part in a phase with a row; without one, let it pass."""
+    def exchange(self, row: bytes, moving: Sequence[tuple[int, int, int]]) -> None:
+        """Take part in a phase with a row; without one, let it pass.
+
+        `moving` are (sequence, word of the row, step).
+        """
         if not row:
             self._add("sans u19", 0)
             self._add("sync u4", _INTERNAL_ACKNOWLEDGED)
             return
         self._put("INCOMING_DCOUNT", 1)
-        if len(self._code) % 8 == 0:
+        if self._here % (2 * WORD) == 0:
             self._set(_SCRATCH, 1)
         self._add("sync u4", _INTERNAL)
+        for sequence, word, step in moving:
+            self._moves(sequence, step, word)
         self._code += row
+
+    @contextmanager
+    def repeat(self, count: int, sequences: Sequence[int]) -> Iterator[None]:
+        """What is written in the meantime runs `count` (at least 1) times."""
+        counter = _COUNTERS + WORD * len(self._repeats)
+        self._set(_SCRATCH, count - 1)
+        self._set(_OTHER, counter)
+        self._add("st32 m,m,m,u12", _SCRATCH, _OTHER, _ZERO, 0)
+        head = self._here
+        self._repeats.append(_Repeat(sequences))
+        yield
+        words = self._repeats.pop().words
+        per_call, per_table = 4 * WORD, 2 * WORD
+        behind = 5 * WORD
+        table = self._here + (2 * per_call if words else 0) + behind + WORD
+        if words:
+            self._advance_words(table, len(words), 1)
+        self._set(_OTHER, counter)
+        self._add("ld32 m,m,m,u12", _SCRATCH, _OTHER, _ZERO, 0)
+        self._add("add m,m,s16", _FIRST_ARGUMENT, _SCRATCH, -1)
+        self._add("st32 m,m,m,u12", _FIRST_ARGUMENT, _OTHER, _ZERO, 0)
+        self._add("brnz m,t19", _SCRATCH, head)
+        if words:
+            self._advance_words(table, len(words), -count)
+            self._add("bri t19", table + per_table * len(words))
+            assert self._here == table
+            for address, step in words:
+                self._code += address.to_bytes(WORD, "little")
+                self._code += (step & 0xFFFF_FFFF).to_bytes(WORD, "little")
 
     def end(self) -> None:
         """Stop."""
@@ -61,12 +122,32 @@ class TileCode:
     def __bytes__(self) -> bytes:
         return bytes(self._code)
 
+    @property
+    def _here(self) -> int:
+        return self._address + len(self._code)
+
+    def _moves(self, sequence: int | None, step: int, word: int = 0) -> None:
+        """A word from here on moves along a sequence."""
+        for repeat in self._repeats:
+            if sequence in repeat.sequences and step:
+                repeat.words.append((self._here + WORD * word, step))
+
+    def _advance_words(self, table: int, words: int, times: int) -> None:
+        self._set(_FIRST_ARGUMENT, table)
+        self._set(_FIRST_ARGUMENT + 1, words - 1)
+        self._set(_FIRST_ARGUMENT + 2, times)
+        self._add("call m,t20", _LINK, self._advance)
+
     def _put(self, register: str, value: int) -> None:
         self._set(_SCRATCH, value)
         self._add("put c8,m", CSRS[register].index, _SCRATCH)
 
     def _set(self, register: int, value: int) -> None:
-        self._add("setzi m,x20", register, value)
+        """Give a register a value of 20 bits, or a negative one of 16."""
+        if value < 0:
+            self._add("add m,m,s16", register, _ZERO, value)
+        else:
+            self._add("setzi m,x20", register, value)
 
     def _add(self, form: str, *values: int) -> None:
         self._code += _word(form, *values)
@@ -74,4 +155,4 @@ class TileCode:
 
 @lru_cache(maxsize=65536)
 def _word(form: str, *values: int) -> bytes:
-    return encode(FORM_BY_NAME[form], values).to_bytes(4, "little")
+    return encode(FORM_BY_NAME[form], values).to_bytes(WORD, "little")

@@ -1,12 +1,14 @@
 """What tiles copy inside their memory, as calls of the copying kernels."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
 
+from tilewright.codegen.emit.addresses import Address
 from tilewright.codegen.emit.calls import Call
 from tilewright.codegen.emit.faults import EmissionError
+from tilewright.codegen.emit.strides import even_runs
 from tilewright.codegen.low import Buffer, CopyStep
 from tilewright.codegen.low.schedule import ATOM
 from tilewright.codegen.mid.orders import Indices
@@ -16,13 +18,13 @@ _ATOM_WORDS = ATOM // WORD
 
 
 def copy_calls(
-    step: CopyStep, buffers: tuple[Buffer, ...], addresses: Indices, tiles: int
+    step: CopyStep, buffers: tuple[Buffer, ...], addresses: Sequence[Address], tiles: int
 ) -> tuple[tuple[Call, ...], ...]:
     """For each of `tiles` tiles, the calls that copy its words.
 
     Raises `EmissionError` for words that do not lie in whole atoms.
     """
-    source, target = int(addresses[step.source]), int(addresses[step.target])
+    source, target = addresses[step.source], addresses[step.target]
     if step.copies is None:
         call = Call("copy", (target, source, buffers[step.target].bytes // ATOM))
         holders = buffers[step.target].tiles
@@ -35,40 +37,13 @@ def copy_calls(
     columns = columns[:, order] // _ATOM_WORDS
     bounds = np.searchsorted(copies.tile[order], np.arange(tiles + 1))
     return tuple(
-        tuple(
-            _strided(target + ATOM * to, source + ATOM * of, *shape)
-            for of, to, *shape in _runs(columns[:, start:end])
-        )
-        for start, end in pairwise(bounds)
+        tuple(_strided(source, target, columns[:, start:end])) for start, end in pairwise(bounds)
     )
 
 
-def _strided(target: int, source: int, width: int, rows: int, to: int, of: int) -> Call:
-    return Call("copy_strided", (target, source, to, of, width, rows))
-
-
-def _runs(columns: Indices) -> Iterator[tuple[int, int, int, int, int, int]]:
-    """Copies of equal width at equal pitches together.
-
-    Gives the source, the target, the width, the number of rows, the target's and the source's
-    pitch, in atoms.
-    """
-    number, count = 0, columns.shape[1]
-    while number < count:
-        of, to, width = columns[:, number].tolist()
-        last = number + 1
-        pitch = columns[:, last] - columns[:, number] if last < count else np.array([0, 0, 1])
-        while last < count and np.array_equal(columns[:, last] - columns[:, last - 1], pitch):
-            if pitch[2] != 0:
-                break
-            last += 1
-        rows = last - number
-        yield (
-            of,
-            to,
-            width,
-            rows,
-            int(pitch[1]) if rows > 1 else width,
-            (int(pitch[0]) if rows > 1 else width),
-        )
-        number = last
+def _strided(source: Address, target: Address, columns: Indices) -> Iterator[Call]:
+    """Copies (source, target, width in atoms) of equal width at equal pitches together."""
+    for first, rows, (source_pitch, target_pitch) in even_runs(columns[:2], columns[2:]):
+        start, end, width = columns[:, first].tolist()
+        to, of = target + ATOM * end, source + ATOM * start
+        yield Call("copy_strided", (to, of, target_pitch, source_pitch, width, rows))

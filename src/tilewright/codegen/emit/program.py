@@ -1,39 +1,30 @@
 """A schedule as a program for every tile."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 
-from tilewright.codegen.emit.calls import Call, Calls
-from tilewright.codegen.emit.code import TileCode
-from tilewright.codegen.emit.copies import copy_calls
+from tilewright.codegen.emit.addresses import buffer_addresses
+from tilewright.codegen.emit.code import REPEAT_LIMIT, TileCode
 from tilewright.codegen.emit.faults import EmissionError
 from tilewright.codegen.emit.memory import CODE_LIMIT, place_buffers
-from tilewright.codegen.low import (
-    CopyStep,
-    ExchangeStep,
-    KernelStep,
-    LowStep,
-    Placed,
-    RepeatStep,
-    TileSchedule,
-    exchange_phase,
-)
+from tilewright.codegen.emit.work import CallWork, PhaseWork, RepeatWork, Work, Worker
+from tilewright.codegen.low import TileSchedule
 from tilewright.codegen.mid.orders import Indices
 from tilewright.device.kernels import KERNELS
+from tilewright.device.runtime import ADVANCE, RUNTIME
 from tilewright.elf.arenas import ENTRY_STUB_SIZE, Arena
 from tilewright.elf.assembler import assemble_file
 from tilewright.elf.image import Image
 from tilewright.elf.linker import Linker
-from tilewright.exchange import Rows, encode
-from tilewright.exchange import schedule as scheduled
+from tilewright.elf.object import ObjectFile
 from tilewright.target.geometry import LOADER_FRAME_END, TILES
 from tilewright.target.topology import physical_tiles
 
-_ARENAS = (Arena("program", LOADER_FRAME_END + ENTRY_STUB_SIZE, CODE_LIMIT, is_executable=True),)
+_ARENA = Arena("program", LOADER_FRAME_END + ENTRY_STUB_SIZE, CODE_LIMIT, is_executable=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,73 +50,33 @@ def emit(schedule: TileSchedule) -> Program:
     kernel or no room, `PlacementError` for buffers that do not fit.
     """
     addresses = place_buffers(schedule)
-    work = [_step_work(schedule, addresses, step) for step in schedule.steps]
-    kernels = _linked({call.symbol for each in work for calls in each.calls for call in calls})
-    entry = _end(kernels)
-    code = tuple(_tile_code(kernels, entry, work, tile) for tile in range(TILES))
-    return Program(schedule, addresses, kernels, entry, code)
+    work = Worker(schedule, buffer_addresses(schedule, addresses)).work(schedule.steps)
+    kernels = _linked(set(_symbols(work)))
+    physical = physical_tiles(np.arange(TILES)).tolist()
+    writer = _Writer(kernels, _end(kernels))
+    code = tuple(writer.code(work, tile, physical[tile]) for tile in range(TILES))
+    return Program(schedule, addresses, kernels, writer.entry, code)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Work:
-    """What tiles do for a step: calls by logical tile, then a phase, if `rows` are given."""
-
-    calls: tuple[tuple[Call, ...], ...]
-    rows: Rows | None = None
-
-
-def _step_work(schedule: TileSchedule, addresses: Indices, step: LowStep) -> _Work:
-    tiles = schedule.tiles
-    buffers = schedule.buffers
-    match step:
-        case KernelStep():
-            calls = Calls(buffers, lambda buffer: int(addresses[buffer]))
-            return _Work(
-                tuple(
-                    tuple(calls.of_step(step, tile)) if tile < step.tiles else ()
-                    for tile in range(tiles)
-                )
-            )
-        case CopyStep():
-            return _Work(copy_calls(step, buffers, addresses, tiles))
-        case ExchangeStep():
-            phase = exchange_phase(
-                [
-                    Placed(moves, addresses[source], addresses[target])
-                    for source, target, moves in step.moves
-                ]
-            )
-            return _Work(_cleared(step, schedule, addresses), encode(scheduled(phase)))
-        case RepeatStep():
-            raise EmissionError(f"{step.provenance.operation}: repeats are not emitted yet")
-
-
-def _cleared(
-    step: ExchangeStep, schedule: TileSchedule, addresses: Indices
-) -> tuple[tuple[Call, ...], ...]:
-    """Zeros for padding that no move fills: kernels compute with it."""
-    calls: list[list[Call]] = [[] for _ in range(schedule.tiles)]
-    for target in {target for _, target, _ in step.moves}:
-        buffer = schedule.buffers[target]
-        if buffer.layout.padded_shape == buffer.layout.shape:
-            continue
-        call = Call("zero", (int(addresses[target]), buffer.bytes // 8))
-        for tile in range(buffer.tiles):
-            calls[tile].append(call)
-    return tuple(map(tuple, calls))
+def _symbols(work: Sequence[Work]) -> Iterator[str]:
+    """The functions that work calls."""
+    for each in work:
+        match each:
+            case CallWork():
+                yield from (call.symbol for calls in each.calls for call in calls)
+            case RepeatWork():
+                yield from _symbols(each.body)
 
 
 def _linked(symbols: set[str]) -> Image:
-    """Kernels with these symbols, as one image."""
-    entries = sorted(symbols)
-    paths = sorted({each.source for each in KERNELS.values() if each.symbol in symbols})
-    if not entries:
-        raise EmissionError("the schedule calls no kernel")
-    return Linker([_assembled(path) for path in paths], arenas=_ARENAS).link(entries=entries)
+    """Kernels with these symbols, and the runtime's functions, as one image."""
+    paths = {each.source for each in KERNELS.values() if each.symbol in symbols}
+    objects = [_assembled(path) for path in (RUNTIME, *sorted(paths))]
+    return Linker(objects, arenas=(_ARENA,)).link(entries=(ADVANCE, *sorted(symbols)))
 
 
 @lru_cache(maxsize=64)
-def _assembled(path: Any) -> Any:
+def _assembled(path: Path) -> ObjectFile:
     return assemble_file(path).object
 
 
@@ -134,28 +85,51 @@ def _end(kernels: Image) -> int:
     return -(-max(segment.end for segment in kernels.segments) // 8) * 8
 
 
-def _tile_code(kernels: Image, entry: int, work: Sequence[_Work], tile: int) -> bytes:
-    code = TileCode(entry)
-    code.start()
-    for each in work:
-        for call in each.calls[tile] if tile < len(each.calls) else ():
-            code.call(kernels.entries[call.symbol], call.values)
-        if each.rows is not None:
-            code.exchange(each.rows.row(_physical(tile)).astype("<u4").tobytes())
-    code.end()
-    content = bytes(code)
-    if entry + len(content) > CODE_LIMIT:
-        raise EmissionError(
-            f"tile {tile}: {len(content)} bytes of program behind the kernels end at "
-            f"{entry + len(content):#x}, but {CODE_LIMIT:#x} is where the runtime's memory starts"
-        )
-    return content
+class _Writer:
+    """Writes the code of tiles from `entry` on."""
+
+    def __init__(self, kernels: Image, entry: int) -> None:
+        self._entries = kernels.entries
+        self.entry = entry
+
+    def code(self, work: Sequence[Work], tile: int, physical: int) -> bytes:
+        """Of the logical tile `tile`. Raises `EmissionError` if it has no room."""
+        code = TileCode(self.entry, self._entries[ADVANCE])
+        code.start()
+        self._write(code, work, tile, physical)
+        code.end()
+        content = bytes(code)
+        end = self.entry + len(content)
+        if end > CODE_LIMIT:
+            raise EmissionError(
+                f"tile {tile}: {len(content):,} bytes of program behind the kernels would end at "
+                f"{end:#x}; code has room up to {CODE_LIMIT:#x}"
+            )
+        return content
+
+    def _write(self, code: TileCode, work: Sequence[Work], tile: int, physical: int) -> None:
+        for each in work:
+            match each:
+                case CallWork(calls=calls):
+                    for call in calls[tile] if tile < len(calls) else ():
+                        code.call(self._entries[call.symbol], call.values)
+                case PhaseWork(rows=rows):
+                    row = rows.row(physical).astype("<u4").tobytes()
+                    code.exchange(row, list(_moving(each, physical)))
+                case RepeatWork(count=count):
+                    if count >= REPEAT_LIMIT:
+                        raise EmissionError(
+                            f"a repeat of {count:,} iterations; there can be {REPEAT_LIMIT - 1:,}"
+                        )
+                    with code.repeat(count, each.sequences):
+                        self._write(code, each.body, tile, physical)
 
 
-@lru_cache(maxsize=1)
-def _physical_tiles() -> list[int]:
-    return [int(tile) for tile in physical_tiles(np.arange(TILES))]
-
-
-def _physical(tile: int) -> int:
-    return _physical_tiles()[tile]
+def _moving(phase: PhaseWork, tile: int) -> Iterator[tuple[int, int, int]]:
+    """Words of a tile's row that move: sequence, word, step."""
+    for sequence, patches in phase.moving:
+        first, last = np.searchsorted(patches.tile, [tile, tile + 1])
+        for word, step in zip(
+            patches.word[first:last].tolist(), patches.step[first:last].tolist(), strict=True
+        ):
+            yield sequence, word, step

@@ -1,0 +1,131 @@
+"""The steps of a schedule, each as what all tiles do for it: kernel calls, rows, repeats."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from tilewright.codegen.emit.addresses import Address
+from tilewright.codegen.emit.calls import Call, Calls
+from tilewright.codegen.emit.copies import copy_calls
+from tilewright.codegen.emit.faults import EmissionError
+from tilewright.codegen.emit.rearrange import rearranging_calls
+from tilewright.codegen.low import (
+    CopyStep,
+    ExchangeStep,
+    KernelStep,
+    LowStep,
+    Placed,
+    RepeatStep,
+    TileSchedule,
+    exchange_phase,
+)
+from tilewright.codegen.low.schedule import ATOM
+from tilewright.exchange import Patches, Rows, encode, patches
+from tilewright.exchange import schedule as scheduled
+
+
+@dataclass(frozen=True, slots=True)
+class CallWork:
+    """Calls, by logical tile."""
+
+    calls: tuple[tuple[Call, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PhaseWork:
+    """A phase; `moving` says by sequence how its rows change from one iteration to the next."""
+
+    rows: Rows
+    moving: tuple[tuple[int, Patches], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatWork:
+    """`body`, `count` times, along `sequences`."""
+
+    count: int
+    sequences: tuple[int, ...]
+    body: "tuple[Work, ...]"
+
+
+Work: TypeAlias = CallWork | PhaseWork | RepeatWork
+
+
+class Worker:
+    """Turns steps into work, for buffers at `addresses`."""
+
+    def __init__(self, schedule: TileSchedule, addresses: Sequence[Address]) -> None:
+        self._schedule = schedule
+        self._addresses = addresses
+        self._calls = Calls(schedule.buffers, addresses)
+
+    def work(self, steps: Sequence[LowStep]) -> tuple[Work, ...]:
+        """What tiles do for these steps.
+
+        Raises `EmissionError` for what no kernel does.
+        """
+        return tuple(self._work(steps))
+
+    def _work(self, steps: Sequence[LowStep]) -> Iterator[Work]:
+        begun: set[int] = set()
+        """Targets that local copies have begun to fill."""
+        for step in steps:
+            yield from self._cleared(step, begun)
+            match step:
+                case KernelStep():
+                    yield self._kernel(step)
+                case CopyStep():
+                    tiles = self._schedule.tiles
+                    buffers = self._schedule.buffers
+                    yield CallWork(copy_calls(step, buffers, self._addresses, tiles))
+                case ExchangeStep():
+                    yield self._phase(step)
+                case RepeatStep():
+                    yield RepeatWork(step.count, step.sequences, self.work(step.body))
+
+    def _cleared(self, step: LowStep, begun: set[int]) -> Iterator[Work]:
+        """Zeros for padding that nothing fills: kernels compute with it."""
+        match step:
+            case KernelStep() if step.kernel.startswith("repack"):
+                targets = {step.result}
+            case CopyStep(copies=copies, target=target) if copies is not None:
+                targets = {target}
+            case ExchangeStep():
+                targets = {target for _, target, _ in step.moves}
+            case _:
+                begun.clear()
+                return
+        for target in sorted(targets - begun):
+            buffer = self._schedule.buffers[target]
+            if buffer.layout.padded_shape != buffer.layout.shape:
+                call = Call("zero", (self._addresses[target], buffer.bytes // ATOM))
+                yield CallWork(((call,),) * buffer.tiles)
+        begun |= targets
+
+    def _kernel(self, step: KernelStep) -> Work:
+        of_tile = self._rearranging if step.kernel.startswith("repack") else self._calls.of_step
+        return CallWork(tuple(tuple(of_tile(step, tile)) for tile in range(step.tiles)))
+
+    def _rearranging(self, step: KernelStep, tile: int) -> Iterator[Call]:
+        (source,) = step.operands
+        layouts = (self._schedule.buffers[each].layout for each in (source, step.result))
+        of, to = layouts
+        return rearranging_calls(
+            of, self._addresses[source], to, self._addresses[step.result], tile
+        )
+
+    def _phase(self, step: ExchangeStep) -> Work:
+        placed, sources = [], []
+        for source, target, moves in step.moves:
+            if self._addresses[target].sequence is not None:
+                raise EmissionError(f"{step.provenance.operation}: receives into a moving block")
+            placed.append(Placed(moves, self._addresses[source].base, self._addresses[target].base))
+            sources += [self._addresses[source]] * len(moves.words)
+        rows = encode(scheduled(exchange_phase(placed)))
+        moving = []
+        for sequence in sorted({each.sequence for each in sources if each.sequence is not None}):
+            steps = np.array([each.step if each.sequence == sequence else 0 for each in sources])
+            moving.append((sequence, patches(rows, source_steps=steps)))
+        return PhaseWork(rows, tuple(moving))
