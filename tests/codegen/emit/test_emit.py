@@ -13,7 +13,7 @@ from tilewright.codegen.mid.evaluate import rounded
 from tilewright.codegen.mid.orders import Precision
 from tilewright.emulator.chip import Chip, End
 from tilewright.emulator.images import Piece, TileImage
-from tilewright.graph import ComputeGraph
+from tilewright.graph import ComputeGraph, DType
 from tilewright.target.geometry import TILES
 from tilewright.target.topology import physical_tiles
 
@@ -137,7 +137,18 @@ def transposed_products() -> ComputeGraph:
     return graph
 
 
-GRAPHS = [products, transposed_products, layers, nested, product, odd_product, biased, chain, element_by_element, residual]
+GRAPHS = [
+    products,
+    transposed_products,
+    layers,
+    nested,
+    product,
+    odd_product,
+    biased,
+    chain,
+    element_by_element,
+    residual,
+]
 
 
 def small_integers(planned: MidGraph) -> dict[str, NDArray[np.float64]]:
@@ -157,3 +168,50 @@ def test_exact_results(build: Callable[[], ComputeGraph], tiles: int) -> None:
     found = run(planned, emit(lower(planned)), given)
     for name, expected in evaluate_mid(planned, given, {}).items():
         assert np.array_equal(found[name], expected), name
+
+
+def normalised() -> ComputeGraph:
+    graph = ComputeGraph("normalised")
+    x = graph.input("x", (24, 48))
+    gain, bias = graph.parameter("gain", (48,)), graph.parameter("bias", (48,))
+    graph.output("y", graph.layer_norm(x, gain, bias, epsilon=0.25))
+    graph.output("z", graph.rms_norm(x, gain, epsilon=0.5))
+    return graph
+
+
+def shares() -> ComputeGraph:
+    graph = ComputeGraph("shares")
+    graph.output("y", graph.softmax(graph.input("x", (24, 48))))
+    return graph
+
+
+def attention() -> ComputeGraph:
+    graph = ComputeGraph("attention")
+    q, k, v = (graph.input(name, (2, 3, 16, 32)) for name in "qkv")
+    graph.output("y", graph.attention(q, k, v, scale=0.25))
+    return graph
+
+
+def functions() -> ComputeGraph:
+    graph = ComputeGraph("functions")
+    x, w = graph.input("x", (20, 32)), graph.parameter("w", (32, 48))
+    graph.output("y", graph.gelu(x @ w))
+    return graph
+
+
+def casts() -> ComputeGraph:
+    graph = ComputeGraph("casts")
+    x = graph.input("x", (20, 32))
+    graph.output("y", graph.cast(graph.exp(graph.cast(x, DType.F32)), DType.F16))
+    return graph
+
+
+@pytest.mark.parametrize("tiles", [1, 40])
+@pytest.mark.parametrize("build", [normalised, shares, attention, functions, casts])
+def test_results(build: Callable[[], ComputeGraph], tiles: int) -> None:
+    """Kernels that are not exact: as close as f16 lets them be."""
+    planned = plan(build(), PipelineConfig(tiles=tiles)).graph
+    given = small_integers(planned)
+    found = run(planned, emit(lower(planned)), given)
+    for name, expected in evaluate_mid(planned, given, {}).items():
+        np.testing.assert_allclose(found[name], expected, rtol=4e-3, atol=2e-3)

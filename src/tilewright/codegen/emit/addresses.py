@@ -21,7 +21,14 @@ class Address:
         return replace(self, base=self.base + offset)
 
 
-Value = int | Address
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """The address of these bytes, whole words, which lie behind the code."""
+
+    content: bytes
+
+
+Value = int | Address | Literal
 """What a register is given."""
 
 

@@ -4,14 +4,15 @@ A plan's kernel may be several calls here: sums of terms are one call for those 
 and two for the tile's own; each fused operator is a call.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.codegen.emit.addresses import Address, Value
+from tilewright.codegen.emit.addresses import Address, Literal, Value
 from tilewright.codegen.emit.faults import EmissionError
 from tilewright.codegen.low import Buffer, KernelStep
+from tilewright.codegen.low.schedule import ATOM
 from tilewright.codegen.mid import ElementOrder, Layout, Precision
 from tilewright.codegen.mid.orders import OUTPUT_GROUP
 from tilewright.device.kernels import KERNELS, Kernel
@@ -20,6 +21,10 @@ from tilewright.device.kernels.spec import Array
 _HALVES_PER_ATOM = 4
 _UNARY = ("gelu", "gelu_tanh", "relu", "silu", "sigmoid", "tanh", "exp", "sqrt")
 _BINARY = ("add", "sub", "mul", "div")
+_ROWWISE = ("softmax", "layer_norm", "rms_norm")
+_CASTS = ("cast_f16_f32", "cast_f32_f16")
+_TYPES = {"f16": "f2", "f32": "f4"}
+_WORD = 4
 _SUFFIX = {Precision.F16: "f16", Precision.F32: "f32"}
 
 
@@ -64,7 +69,12 @@ class Calls:
         if self._elements(step.result, tile) == 0:
             return []
         if kind == "gemm":
-            return list(self._product(step, tile))
+            products = list(self._product(step, tile))
+            return [*products, *self._fused(step, tile, step.result, [])]
+        if kind in _ROWWISE:
+            return [self._rows(step, tile)]
+        if step.kernel == "copy" or step.kernel in _CASTS:
+            return [self._conversion(step, tile)]
         if kind == "sum":
             return list(self._sum(step, tile))
         if kind == "epilogue":
@@ -156,13 +166,26 @@ class Calls:
         for name in step.fused:
             if name == "drain":
                 continue
-            if name in _UNARY:
+            if name == "scale":
+                yield self._scaled(step, source, tile)
+            elif name in _UNARY:
                 yield self._unary(name, step, step.result, source, tile)
             elif name in _BINARY and operands:
                 yield self._with_operand(name, step, source, operands.pop(0), tile)
             else:
                 raise self._missing(step, f"no kernel of ours does {name} behind a product")
             source = step.result
+
+    def _scaled(self, step: KernelStep, source: int, tile: int) -> Call:
+        """Times a number of the step."""
+        (factor,) = step.numbers
+        suffix = self._suffix(step, step.result)
+        value = np.array([factor] * 2, f"<{_TYPES[suffix]}").tobytes()[:_WORD]
+        return _call(
+            KERNELS[f"mul_scalar_{suffix}"],
+            {"n": self._elements(step.result, tile)},
+            {"z": self._at(step.result), "x": self._at(source), "y": Literal(value)},
+        )
 
     def _with_operand(self, name: str, step: KernelStep, x: int, y: int, tile: int) -> Call:
         if self._elements(y, tile) == self._elements(step.result, tile):
@@ -206,6 +229,39 @@ class Calls:
             raise self._missing(step, f"there is no kernel {name}")
         return KERNELS[name]
 
+    # rows
+
+    def _rows(self, step: KernelStep, tile: int) -> Call:
+        """Softmax or a norm of rows that lie whole on the tile."""
+        if step.fused:
+            raise self._missing(step, f"no kernel of ours does {step.kernel} with a mask")
+        x, *vectors = step.operands
+        layout = self._buffers[x].layout
+        *outer, columns = self._extents(x, tile)
+        width = columns * layout.format.precision.bytes
+        is_panel = step.mode == "output" and columns == OUTPUT_GROUP
+        if (step.mode != "row" and not is_panel) or width % ATOM:
+            raise self._missing(step, f"{self._name(x)} does not have rows of whole atoms")
+        places = {"z": step.result, "x": x, **dict(zip(("gain", "bias"), vectors, strict=False))}
+        kernel = self._kernel(step, step.kernel)
+        sizes = {"rows": int(np.prod(outer)), "n": layout.shape[-1]}
+        call = _call(kernel, sizes, {name: self._at(buffer) for name, buffer in places.items()})
+        if not step.numbers:
+            return call
+        (epsilon,) = step.numbers
+        bits = int(np.float32(epsilon).view(np.uint32))
+        return Call(call.kernel, (*call.values[:-1], bits))
+
+    # casts and copies
+
+    def _conversion(self, step: KernelStep, tile: int) -> Call:
+        (source,) = step.operands
+        elements = self._elements(step.result, tile)
+        if step.kernel == "copy":
+            elements = _words(elements, self._buffers[source].layout.format.precision)
+        places = {"z": self._at(step.result), "x": self._at(source)}
+        return _call(KERNELS[step.kernel], {"n": elements}, places)
+
     # shards
 
     def _extents(self, buffer: int, tile: int) -> tuple[int, ...]:
@@ -244,7 +300,7 @@ def _words(elements: int, precision: Precision) -> int:
     return -(-elements * precision.bytes // 4)
 
 
-def _call(kernel: Kernel, sizes: dict[str, int], places: dict[str, Address]) -> Call:
+def _call(kernel: Kernel, sizes: dict[str, int], places: Mapping[str, Value]) -> Call:
     """A call as the kernel specifies it. Raises `KernelFault` for sizes that it does not take."""
     kernel.check_sizes(sizes)
     values = tuple(

@@ -3,7 +3,7 @@
 Rows of the exchange stand in the code, where they run: behind the barrier that starts their time,
 at even words. Code of a repeat stands once. What changes from one iteration to the next are words
 of it: addresses that registers are given, and those in rows. A table lists them with what is added
-to each.
+to each; tables and other literals lie behind the code.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from tilewright.codegen.emit.addresses import Address, Value
+import numpy as np
+
+from tilewright.codegen.emit.addresses import Address, Literal, Value
 from tilewright.isa import FORM_BY_NAME, encode
 from tilewright.target.csr import CSRS
 from tilewright.target.geometry import RUNTIME_STATE, WORKERS
@@ -20,6 +22,7 @@ from tilewright.target.topology import NEUTRAL_MUX
 WORD = 4
 REPEAT_LIMIT = 1 << 15
 """Iterations of a repeat stay below."""
+_LOW = (1 << 20) - 1
 _SCRATCH, _OTHER, _LINK, _STACK, _ZERO = 0, 1, 10, 11, 15
 _FIRST_ARGUMENT = 2
 _WORKER_SCRATCH = 0x100
@@ -51,6 +54,8 @@ class TileCode:
         self._advance = advance
         self._code = bytearray()
         self._repeats: list[_Repeat] = []
+        self._literals: dict[bytes, list[tuple[int, int]]] = {}
+        """By content, the registers that are given its address, and where."""
 
     def start(self) -> None:
         """Registers as everything behind expects them."""
@@ -66,6 +71,10 @@ class TileCode:
             if isinstance(value, Address):
                 self._moves(value.sequence, value.step)
                 value = value.base
+            elif isinstance(value, Literal):
+                uses = self._literals.setdefault(value.content, [])
+                uses.append((len(self._code), _FIRST_ARGUMENT + number))
+                value = 0
             self._set(_FIRST_ARGUMENT + number, value)
         self._add("call m,t20", _LINK, target)
 
@@ -97,27 +106,21 @@ class TileCode:
         self._repeats.append(_Repeat(sequences))
         yield
         words = self._repeats.pop().words
-        per_call, per_table = 4 * WORD, 2 * WORD
-        behind = 5 * WORD
-        table = self._here + (2 * per_call if words else 0) + behind + WORD
-        if words:
-            self._advance_words(table, len(words), 1)
+        self._advance_words(words, 1)
         self._set(_OTHER, counter)
         self._add("ld32 m,m,m,u12", _SCRATCH, _OTHER, _ZERO, 0)
         self._add("add m,m,s16", _FIRST_ARGUMENT, _SCRATCH, -1)
         self._add("st32 m,m,m,u12", _FIRST_ARGUMENT, _OTHER, _ZERO, 0)
         self._add("brnz m,t19", _SCRATCH, head)
-        if words:
-            self._advance_words(table, len(words), -count)
-            self._add("bri t19", table + per_table * len(words))
-            assert self._here == table
-            for address, step in words:
-                self._code += address.to_bytes(WORD, "little")
-                self._code += (step & 0xFFFF_FFFF).to_bytes(WORD, "little")
+        self._advance_words(words, -count)
 
     def end(self) -> None:
-        """Stop."""
+        """Stop. Literals follow."""
         self._add("trap u4", 0)
+        for content, uses in self._literals.items():
+            for place, register in uses:
+                self._code[place : place + WORD] = _word("setzi m,x20", register, self._here)
+            self._code += content
 
     def __bytes__(self) -> bytes:
         return bytes(self._code)
@@ -132,22 +135,22 @@ class TileCode:
             if sequence in repeat.sequences and step:
                 repeat.words.append((self._here + WORD * word, step))
 
-    def _advance_words(self, table: int, words: int, times: int) -> None:
-        self._set(_FIRST_ARGUMENT, table)
-        self._set(_FIRST_ARGUMENT + 1, words - 1)
-        self._set(_FIRST_ARGUMENT + 2, times)
-        self._add("call m,t20", _LINK, self._advance)
+    def _advance_words(self, words: Sequence[tuple[int, int]], times: int) -> None:
+        """Add so many steps to words, which are (address, step)."""
+        if words:
+            table = np.array(words, dtype="<i8").astype("<u4").tobytes()
+            self.call(self._advance, (Literal(table), len(words) - 1, times))
 
     def _put(self, register: str, value: int) -> None:
         self._set(_SCRATCH, value)
         self._add("put c8,m", CSRS[register].index, _SCRATCH)
 
     def _set(self, register: int, value: int) -> None:
-        """Give a register a value of 20 bits, or a negative one of 16."""
-        if value < 0:
-            self._add("add m,m,s16", register, _ZERO, value)
-        else:
-            self._add("setzi m,x20", register, value)
+        """Give a register a value of 32 bits."""
+        value &= 0xFFFF_FFFF
+        self._add("setzi m,x20", register, value & _LOW)
+        if value & ~_LOW:
+            self._add("or m,m,u12<<20", register, register, value & ~_LOW)
 
     def _add(self, form: str, *values: int) -> None:
         self._code += _word(form, *values)

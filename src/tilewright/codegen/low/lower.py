@@ -265,6 +265,7 @@ class _Work:
             result.id,
             result.tiles,
             call.fused,
+            call.numbers,
             self._provenance,
         )
 

@@ -120,6 +120,8 @@ class KernelStep:
     result: int
     tiles: int
     fused: tuple[str, ...]
+    numbers: tuple[float, ...]
+    """What the kernel is told beside its operands."""
     provenance: WorkProvenance
 
 
@@ -211,7 +213,8 @@ def _step_lines(steps: tuple[LowStep, ...], indent: str) -> Iterator[str]:
             case CopyStep():
                 yield f"{indent}copy b{step.source} → b{step.target}{why}"
             case KernelStep():
-                operands = ", ".join(f"b{operand}" for operand in step.operands)
+                given = (*(f"b{operand}" for operand in step.operands), *map(str, step.numbers))
+                operands = ", ".join(given)
                 fused = f" with {', '.join(step.fused)}" if step.fused else ""
                 yield (
                     f"{indent}call {step.kernel}[{step.mode}]({operands}) → b{step.result} "

@@ -77,6 +77,8 @@ class KernelCall:
     result: str
     fused: tuple[str, ...] = ()
     """Operators applied to each element before it is stored."""
+    numbers: tuple[float, ...] = ()
+    """What the kernel is told beside its operands: the epsilon of a norm, the scale of scores."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,4 +95,5 @@ def _dispatch_steps(steps: tuple[Step, ...]) -> Iterator[str]:
 def _call(call: KernelCall) -> str:
     modes = "/".join(call.modes)
     fused = f" with {', '.join(call.fused)}" if call.fused else ""
-    return f"call {call.kernel}[{modes}]({', '.join(call.operands)}) → {call.result}{fused}"
+    given = (*call.operands, *map(str, call.numbers))
+    return f"call {call.kernel}[{modes}]({', '.join(given)}) → {call.result}{fused}"

@@ -45,6 +45,7 @@ class AttentionRecipe(Recipe):
     rows: Storage
     """Probabilities, on whole rows."""
     kernel: str
+    scale: float
     masked: bool
 
     @property
@@ -58,7 +59,7 @@ class AttentionRecipe(Recipe):
         slots = [Slot(f"operand {index}", storage) for index, storage in enumerate(operands)]
         slots.append(Slot("result", result))
         given = {"operand 0": "operand 0", "operand 1": "operand 1", "result": "scores"}
-        steps = _scaled(_renamed(first, given, "scores ", slots))
+        steps = _scaled(_renamed(first, given, "scores ", slots), self.scale)
         source = "scores"
         gathered = self._scores != self.rows
         slots.append(Slot("scores", self._scores))
@@ -74,14 +75,14 @@ class AttentionRecipe(Recipe):
         return OperatorDispatch(tuple(slots), tuple(steps))
 
 
-def _scaled(steps: list[Step]) -> list[Step]:
+def _scaled(steps: list[Step], scale: float) -> list[Step]:
     """Scores are scaled before they are stored, which keeps them in the range of f16."""
 
     def scaled(step: Step) -> Step:
         if isinstance(step, Loop):
             return Loop(step.count, tuple(map(scaled, step.body)))
         if isinstance(step, KernelCall) and step.result == "scores":
-            return replace(step, fused=(*step.fused, "scale"))
+            return replace(step, fused=(*step.fused, "scale"), numbers=(*step.numbers, scale))
         return step
 
     return list(map(scaled, steps))
@@ -105,7 +106,7 @@ def _renamed(
             extra = tuple((name(a), name(b)) for a, b in step.extra)
             return Scatter(name(step.source), name(step.arriving), extra)
         operands = tuple(map(name, step.operands))
-        return KernelCall(step.kernel, step.modes, operands, name(step.result), step.fused)
+        return replace(step, operands=operands, result=name(step.result))
 
     for slot in dispatch.slots:
         if slot.name not in given:
@@ -117,6 +118,7 @@ def attention_candidates(
     operands: tuple[Operand, ...],
     shape: Shape,
     precision: Precision,
+    scale: float,
     masked: bool,
     config: PipelineConfig,
     limit: int,
@@ -132,7 +134,7 @@ def attention_candidates(
     first = recipes(scores_product, config, limit, (False,))
     second = recipes(context_product, config, limit)
     return [
-        _candidate(operands, scores, context, rows, shape, masked, config)
+        _candidate(operands, scores, context, rows, shape, scale, masked, config)
         for scores, context in pairs(_some(first), _some(second))
     ]
 
@@ -151,6 +153,7 @@ def _candidate(
     context: GemmRecipe,
     rows: Storage,
     shape: Shape,
+    scale: float,
     masked: bool,
     config: PipelineConfig,
 ) -> OperatorCandidate:
@@ -184,7 +187,7 @@ def _candidate(
         scores.compute,
         cost,
         OperatorBytes(0, transient, result.layout.shard_bytes),
-        AttentionRecipe(scores, context, on_rows, kernel.name, masked),
+        AttentionRecipe(scores, context, on_rows, kernel.name, scale, masked),
         names,
         facts=(
             ("scores_partial", scores.grid.partial.value),

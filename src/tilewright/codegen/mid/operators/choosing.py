@@ -45,15 +45,17 @@ def _candidates(
         return list(gemm_candidates(product, operands, shape, config, limit))
     if isinstance(operator, operators.Attention):
         masked = operator.causal or len(operands) > 3
-        return attention_candidates(operands, shape, precision, masked, config, limit)
+        return attention_candidates(
+            operands, shape, precision, operator.scale, masked, config, limit
+        )
     if isinstance(operator, operators.Concat):
         return concat_candidates(operands, operator.axis, shape, config)
     if isinstance(operator, operators.Cast):
         return cast_candidates(operands[0], precision, type.format.scale, config)
     if isinstance(operator, operators.Reduce):
         return reduce_candidates(operands[0], operator.axes, shape, precision, config)
-    if operator.mnemonic in ("softmax", "layer_norm", "rms_norm"):
-        return row_candidates(operator.mnemonic, operands, shape, precision, config)
+    if isinstance(operator, operators.Softmax | operators.LayerNorm | operators.RmsNorm):
+        return row_candidates(operator, operands, shape, precision, config)
     if f"{operator.mnemonic}_{precision.value}" in config.kernels:
         return pointwise_candidates(operator.mnemonic, operands, shape, precision, config)
     raise PlanError(f"{group.label}: there is no plan for the operator {operator.mnemonic}")

@@ -32,11 +32,12 @@ class LocalRecipe(Recipe):
 
     kernel: str
     mode: str
+    numbers: tuple[float, ...] = ()
 
     def dispatch(self, operands: tuple[Storage, ...], result: Storage) -> OperatorDispatch:
         names = tuple(f"operand {index}" for index in range(len(operands)))
         slots = [Slot(name, storage) for name, storage in zip(names, operands, strict=True)]
-        call = KernelCall(self.kernel, (self.mode,), names, "result")
+        call = KernelCall(self.kernel, (self.mode,), names, "result", numbers=self.numbers)
         return OperatorDispatch((*slots, Slot("result", result)), (call,))
 
 

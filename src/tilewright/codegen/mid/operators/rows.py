@@ -23,7 +23,7 @@ from tilewright.codegen.mid.layout import Shape
 from tilewright.codegen.mid.operators.pointwise import LocalRecipe, beside
 from tilewright.codegen.mid.orders import ElementOrder, Precision
 from tilewright.codegen.mid.storage import Storage
-from tilewright.graph.operators import Reshape
+from tilewright.graph.operators import LayerNorm, Reshape, RmsNorm, Softmax
 
 FIGURES = 2
 """Of each part of a row: sum and sum of squares, or greatest value and sum of exponentials, f32."""
@@ -44,6 +44,7 @@ class SplitRowRecipe(Recipe):
     mode: str
     base: Shape
     grid: TensorFormat
+    numbers: tuple[float, ...]
 
     def dispatch(self, operands: tuple[Storage, ...], result: Storage) -> OperatorDispatch:
         names = tuple(f"operand {index}" for index in range(len(operands)))
@@ -60,7 +61,13 @@ class SplitRowRecipe(Recipe):
             (
                 KernelCall(self.statistics, (self.mode,), names[:1], "figures"),
                 Gather((("figures", "row figures"),)),
-                KernelCall(self.apply, (self.mode,), (*names, "row figures"), "result"),
+                KernelCall(
+                    self.apply,
+                    (self.mode,),
+                    (*names, "row figures"),
+                    "result",
+                    numbers=self.numbers,
+                ),
             ),
         )
 
@@ -76,7 +83,7 @@ def _figures(of: TensorFormat, gathered: bool) -> TensorFormat:
 
 
 def row_candidates(
-    mnemonic: str,
+    operator: Softmax | LayerNorm | RmsNorm,
     operands: tuple[Operand, ...],
     shape: Shape,
     precision: Precision,
@@ -90,7 +97,7 @@ def row_candidates(
         choices[Storage(format, x.storage.base, x.storage.view)] = None
     choices[Storage(rows_format(shape, precision, config.tiles), shape)] = None
     choices[Storage(spread_format(shape, precision, config.tiles), shape)] = None
-    found = [_candidate(mnemonic, operands, storage, precision, config) for storage in choices]
+    found = [_candidate(operator, operands, storage, precision, config) for storage in choices]
     return [each for each in found if each is not None]
 
 
@@ -105,7 +112,7 @@ def _is_rows(storage: Storage) -> bool:
 
 
 def _candidate(
-    mnemonic: str,
+    operator: Softmax | LayerNorm | RmsNorm,
     operands: tuple[Operand, ...],
     storage: Storage,
     precision: Precision,
@@ -123,12 +130,13 @@ def _candidate(
     parts = storage.format.partitions(len(storage.base) - 1)
     mode = _MODES[storage.format.order]
     whole = parts == 1
-    kernels = _kernels(mnemonic, precision, whole)
+    kernels = _kernels(operator.mnemonic, precision, whole)
     cost, transient = _cost(kernels, storage, parts, config)
+    numbers = () if isinstance(operator, Softmax) else (operator.epsilon,)
     recipe: Recipe = (
-        LocalRecipe(kernels[0], mode)
+        LocalRecipe(kernels[0], mode, numbers)
         if whole
-        else SplitRowRecipe(kernels[0], kernels[1], mode, storage.base, storage.format)
+        else SplitRowRecipe(kernels[0], kernels[1], mode, storage.base, storage.format, numbers)
     )
     return OperatorCandidate(
         f"{'whole rows' if whole else f'rows in {parts}'} on {storage.format.tiles} tiles",
