@@ -1,4 +1,4 @@
-"""Sums of blocks, zeros and copies: `sums.S`, `copies.S`."""
+"""Sums of blocks, zeros, copies and permutations: `sums.S`, `copies.S`, `permute.S`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -119,6 +119,35 @@ def _strided_reference(sizes: Sizes, inputs: Arrays) -> Arrays:
     return {"z": inputs["x"][(starts + np.arange(width)).reshape(-1)]}
 
 
+_HALF = "u2"
+"""Permutations move patterns, too: halves, two to a store."""
+_PAIRS = Size("pairs", usual=32)
+_STEP = Size("step", minimum=0, usual=64)
+_PITCH = Size("pitch", minimum=0, usual=1)
+"""Of x, in halves, as `step` is."""
+
+
+def _permuted_halves(sizes: Sizes) -> int:
+    return 2 * sizes["pairs"] * sizes["rows"]
+
+
+def _permuted_span(sizes: Sizes) -> int:
+    """Halves of x from the first that is read to the last."""
+    to_last_row = (sizes["rows"] - 1) * sizes["pitch"]
+    return to_last_row + (2 * sizes["pairs"] - 1) * sizes["step"] + 1
+
+
+def _permute_reference(sizes: Sizes, inputs: Arrays) -> Arrays:
+    starts = np.arange(sizes["rows"])[:, None] * sizes["pitch"]
+    places = starts + np.arange(2 * sizes["pairs"]) * sizes["step"]
+    return {"z": inputs["x"][places.reshape(-1)]}
+
+
+def _permute_cycles(sizes: Sizes, places: Places) -> int:
+    each_row = 3 + 3 * sizes["pairs"]
+    return call_cycles(7, [31 + share * each_row for share in shares(sizes["rows"])])
+
+
 MOVEMENT = (
     _sum("sum_f16", "z = x[0] + x[1] + …, blocks of n halves", "f2", "f2", (20, 6, 1)),
     _sum("sum_f32", "z = x[0] + x[1] + …, blocks of n singles", "f4", "f4", (19, 5, 1)),
@@ -156,5 +185,23 @@ MOVEMENT = (
         reference=_strided_reference,
         cycles=_strided_cycles,
         elements=lambda sizes: 2 * sizes["rows"] * sizes["width"],
+    ),
+    Kernel(
+        name="permute_16",
+        summary="z = x, rows of halves `step` apart, `pitch` from row to row",
+        source=source("permute.S"),
+        operands=(
+            Array("z", _HALF, Role.RESULT, _permuted_halves, alignment=4),
+            Array("x", _HALF, Role.INPUT, _permuted_span, alignment=2, sample=_patterns),
+            Scalar("z pitch", lambda sizes: sizes["pairs"]),
+            Scalar("x pitch", lambda sizes: sizes["pitch"]),
+            Scalar("x step", lambda sizes: sizes["step"]),
+            Scalar("pairs", lambda sizes: sizes["pairs"]),
+            Scalar("rows", lambda sizes: sizes["rows"]),
+        ),
+        sizes=(Size("rows", usual=64), _PAIRS, _STEP, _PITCH),
+        reference=_permute_reference,
+        cycles=_permute_cycles,
+        elements=_permuted_halves,
     ),
 )

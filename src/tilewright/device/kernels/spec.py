@@ -27,8 +27,8 @@ Sample = Callable[[np.random.Generator, int], NDArray[Any]]
 """So many values to try a kernel with."""
 
 ATOM_BYTES = 8
-"""Arrays of kernels take whole atoms of memory: what their last one holds beyond them is free to be
-read and to be overwritten."""
+"""Arrays that are aligned to atoms take whole atoms of memory: what their last one holds beyond
+them is free to be read and to be overwritten."""
 
 
 class KernelFault(TilewrightError):
@@ -80,9 +80,10 @@ class Array:
     sample: Sample = normal
 
     def bytes(self, sizes: Sizes) -> int:
-        """What it takes up in memory: whole atoms."""
+        """What it takes up in memory: whole atoms, or as much as its alignment if that is less."""
         size = self.count(sizes) * np.dtype(self.dtype).itemsize
-        return -(-size // ATOM_BYTES) * ATOM_BYTES
+        grain = min(self.alignment, ATOM_BYTES)
+        return -(-size // grain) * grain
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,12 +203,12 @@ def _worst(found: NDArray[Any], expected: NDArray[Any]) -> float:
 
 def _overwritten(kernel: Kernel, sizes: Sizes, places: Places, memory: TileMemory) -> Iterable[str]:
     """Memory beside the arrays must be as nobody ever wrote it."""
-    untouched = TileMemory(tiles=1).read(0, _INTERLEAVED[0], _GUARD_BYTES)
+    untouched = TileMemory(tiles=1)
     for array in kernel.arrays:
         start = places[array.name]
         end = start + array.bytes(sizes)
         for place in (start - _GUARD_BYTES, end):
             size = min(_GUARD_BYTES, MEMORY_END - place)
-            if memory.read(0, place, size) != untouched[:size]:
+            if memory.read(0, place, size) != untouched.read(0, place, size):
                 side = "after" if place == end else "before"
                 yield f"{array.name}: memory {side} it was overwritten"
