@@ -244,6 +244,8 @@ class Calls:
             raise self._missing(step, f"{self._name(x)} does not have rows of whole atoms")
         places = {"z": step.result, "x": x, **dict(zip(("gain", "bias"), vectors, strict=False))}
         kernel = self._kernel(step, step.kernel)
+        if {array.name for array in kernel.arrays} != set(places):
+            raise self._missing(step, f"{kernel.name} takes a gain, and layer norms a bias")
         sizes = {"rows": int(np.prod(outer)), "n": layout.shape[-1]}
         call = _call(kernel, sizes, {name: self._at(buffer) for name, buffer in places.items()})
         if not step.numbers:

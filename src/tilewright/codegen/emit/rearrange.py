@@ -21,9 +21,11 @@ def rearranging_calls(
 ) -> Iterator[Call]:
     """The calls that fill a tile's target shard from its source shard.
 
-    Words of padding stay as they are. Raises `EmissionError` for words that are half padding, and
-    if the source shard lacks elements.
+    Words of padding stay as they are. Raises `EmissionError` for words that are half padding,
+    elements of other sizes, and if the source shard lacks some.
     """
+    if source.format.precision.bytes != target.format.precision.bytes:
+        raise EmissionError("no kernel of ours picks elements out of words")
     halves = _halves(_source_offsets(source, target, tile), source.format.precision.bytes)
     first, second = halves.reshape(-1, 2).T
     (words,) = np.nonzero(first != _NOWHERE)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tilewright.codegen.low.faults import LoweringError
-from tilewright.codegen.low.moves import Moves, gathered, scattered
+from tilewright.codegen.low.moves import Moves, Part, gathered, scattered
 from tilewright.codegen.low.schedule import (
     Block,
     Buffer,
@@ -220,7 +220,11 @@ class _Work:
                     for each in range(step.count):
                         yield from self.steps(step.body, each)
                 case Gather():
-                    moves = [self._gathered(*move, window) for move in step.moves]
+                    parts = self._parts(step.moves)
+                    moves = [
+                        self._gathered(*move, window, part)
+                        for move, part in zip(step.moves, parts, strict=True)
+                    ]
                     yield from self._exchange(moves)
                 case Scatter():
                     moves = [self._scattered(step.source, step.arriving)]
@@ -229,9 +233,29 @@ class _Work:
                 case KernelCall():
                     yield self._call(step, window)
 
-    def _gathered(self, source: str, target: str, window: int) -> tuple[Buffer, Buffer, Moves]:
+    def _parts(self, moves: tuple[tuple[str, str], ...]) -> Iterator[Part | None]:
+        """What each move fills: parts of a concatenation one after the other."""
+        start = 0
+        for source, target in moves:
+            part = self._dispatch.slot(source).storage.shape
+            whole = self._dispatch.slot(target).storage.shape
+            axes = [
+                axis
+                for axis, pair in enumerate(zip(part, whole, strict=True))
+                if pair[0] != pair[1]
+            ]
+            if not axes:
+                yield None
+                continue
+            (axis,) = axes
+            yield Part(axis, start, part[axis])
+            start += part[axis]
+
+    def _gathered(
+        self, source: str, target: str, window: int, part: Part | None = None
+    ) -> tuple[Buffer, Buffer, Moves]:
         slots = self._dispatch.slot(source), self._dispatch.slot(target)
-        moves = gathered(slots[0].storage, slots[1], window)
+        moves = gathered(slots[0].storage, slots[1], window, part)
         return self._named[source], self._named[target], moves
 
     def _scattered(self, source: str, target: str) -> tuple[Buffer, Buffer, Moves]:

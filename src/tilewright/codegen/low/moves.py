@@ -56,15 +56,35 @@ class Moves:
         return int(self.words.sum())
 
 
-def gathered(source: Storage, target: Slot, window: int = 0) -> Moves:
-    """What fills `target` from `source`; of a slot with steps, the shards of step `window`.
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The range from `start` on along an axis that one of several sources fills."""
+
+    axis: int
+    start: int
+    extent: int
+
+    def holds(self, coordinates: tuple[Indices, ...]) -> NDArray[np.bool_]:
+        """Whether coordinates of the whole are in the part."""
+        place = coordinates[self.axis] - self.start
+        inside: NDArray[np.bool_] = (place >= 0) & (place < self.extent)
+        return inside
+
+    def inner(self, coordinates: tuple[Indices, ...]) -> tuple[Indices, ...]:
+        """Coordinates of the whole as those of the part."""
+        before, here = coordinates[: self.axis], coordinates[self.axis]
+        return (*before, here - self.start, *coordinates[self.axis + 1 :])
+
+
+def gathered(source: Storage, target: Slot, window: int = 0, part: Part | None = None) -> Moves:
+    """What fills `target`, or a part of it, from `source`; of a slot with steps, step `window`.
 
     A target of whole words for the elements of a finer source gets the word around each. Raises
     `LoweringError` if a word of the target is no word of the source, and for other changes of size.
     """
     layout = target.storage.layout
     tiles = window * target.tiles + np.arange(target.tiles)
-    finder = _Finder(target.storage, source.format.precision.bytes, source.locate)
+    finder = _Finder(target.storage, source.format.precision.bytes, source.locate, part)
     runs = _all_runs(finder, _owners(layout, tiles), layout.shard_elements)
     return _spread(runs, tiles, layout.replica_tiles, source.layout.replica_tiles)
 
@@ -115,8 +135,10 @@ class _Finder:
         target: Storage,
         source_bytes: int,
         locate: Callable[[tuple[Indices, ...]], _Found],
+        part: Part | None = None,
     ) -> None:
         self.target = target
+        self._part = part
         self.group = WORD // target.format.precision.bytes
         self.source_group = WORD // source_bytes
         self._locate = locate
@@ -130,9 +152,16 @@ class _Finder:
         """Whether the target has a word for each element of a finer source."""
         return self.group != self.source_group
 
+    def wants(self, coordinates: tuple[Indices, ...]) -> NDArray[np.bool_] | bool:
+        """Whether elements, given by coordinates of the target's base, come from this source."""
+        return True if self._part is None else self._part.holds(coordinates)
+
     def find(self, coordinates: list[Indices], count: int) -> _Found:
         """The first tile and place of elements, given by coordinates of the target's base."""
-        tile, place = self._locate(_values(self.target, coordinates))
+        values = _values(self.target, coordinates)
+        if self._part is not None:
+            values = self._part.inner(values)
+        tile, place = self._locate(values)
         return np.broadcast_to(tile, (count,)), np.broadcast_to(place, (count,))
 
 
@@ -183,6 +212,7 @@ def _runs(finder: _Finder, tiles: Indices, elements: int) -> _Runs:
     coordinates, held = layout.coordinates(tiles[:, None], offset[None, :])
     if elements < layout.shard_elements:
         held &= coordinates[0] == 0
+    held &= finder.wants(coordinates)
     tile, word = (each.astype(np.int64) for each in np.nonzero(held))
     owner = tiles[tile]
     found = finder.find([each[held] for each in coordinates], len(owner))
@@ -217,6 +247,8 @@ def _check_words(
     wrong = np.any(first[1] % finder.group)
     for step in range(1, finder.group):
         coordinates, also = layout.coordinates(tiles[:, None], offset[None, :] + step)
+        if np.any(held & also & ~np.asarray(finder.wants(coordinates))):
+            raise LoweringError(f"a word of {finder.target} comes from two sources")
         both = also[held]
         others = [each[held & also] for each in coordinates]
         tile, place = finder.find(others, int(np.count_nonzero(both)))
