@@ -23,7 +23,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """The address of these bytes, whole words, which lie behind the code."""
+    """The address, a multiple of 8, of these bytes, which lie behind the code."""
 
     content: bytes
 

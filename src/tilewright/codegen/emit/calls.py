@@ -21,6 +21,7 @@ from tilewright.device.kernels.spec import Array
 _HALVES_PER_ATOM = 4
 _UNARY = ("gelu", "gelu_tanh", "relu", "silu", "sigmoid", "tanh", "exp", "sqrt")
 _BINARY = ("add", "sub", "mul", "div")
+_VECTORS = ("gain", "bias")
 _ROWWISE = ("softmax", "layer_norm", "rms_norm")
 _CASTS = ("cast_f16_f32", "cast_f32_f16")
 _TYPES = {"f16": "f2", "f32": "f4"}
@@ -73,6 +74,10 @@ class Calls:
             return [*products, *self._fused(step, tile, step.result, [])]
         if kind in _ROWWISE:
             return [self._rows(step, tile)]
+        if kind == "row_statistics":
+            return [self._row_statistics(step, tile)]
+        if kind == "row_apply":
+            return list(self._row_apply(step, tile))
         if step.kernel == "copy" or step.kernel in _CASTS:
             return [self._conversion(step, tile)]
         if kind == "sum":
@@ -236,23 +241,60 @@ class Calls:
         if step.fused:
             raise self._missing(step, f"no kernel of ours does {step.kernel} with a mask")
         x, *vectors = step.operands
-        layout = self._buffers[x].layout
-        *outer, columns = self._extents(x, tile)
-        width = columns * layout.format.precision.bytes
-        is_panel = step.mode == "output" and columns == OUTPUT_GROUP
-        if (step.mode != "row" and not is_panel) or width % ATOM:
-            raise self._missing(step, f"{self._name(x)} does not have rows of whole atoms")
-        places = {"z": step.result, "x": x, **dict(zip(("gain", "bias"), vectors, strict=False))}
+        rows, _ = self._rows_of(step, tile)
+        places = {"z": step.result, "x": x, **dict(zip(_VECTORS, vectors, strict=False))}
         kernel = self._kernel(step, step.kernel)
         if {array.name for array in kernel.arrays} != set(places):
             raise self._missing(step, f"{kernel.name} takes a gain, and layer norms a bias")
-        sizes = {"rows": int(np.prod(outer)), "n": layout.shape[-1]}
+        sizes = {"rows": rows, "n": self._buffers[x].layout.shape[-1]}
         call = _call(kernel, sizes, {name: self._at(buffer) for name, buffer in places.items()})
         if not step.numbers:
             return call
         (epsilon,) = step.numbers
         bits = int(np.float32(epsilon).view(np.uint32))
         return Call(call.kernel, (*call.values[:-1], bits))
+
+    def _rows_of(self, step: KernelStep, tile: int) -> tuple[int, int]:
+        """How many rows of how many columns a tile has of a step's first operand."""
+        x = step.operands[0]
+        *outer, columns = self._extents(x, tile)
+        width = columns * self._buffers[x].layout.format.precision.bytes
+        is_panel = step.mode == "output" and columns == OUTPUT_GROUP
+        if (step.mode != "row" and not is_panel) or width % ATOM:
+            raise self._missing(step, f"{self._name(x)} does not have rows of whole atoms")
+        return int(np.prod(outer)), columns
+
+    def _row_statistics(self, step: KernelStep, tile: int) -> Call:
+        """Figures of parts of rows."""
+        rows, columns = self._rows_of(step, tile)
+        places = {"sums": self._at(step.result), "x": self._at(step.operands[0])}
+        return _call(self._kernel(step, step.kernel), {"rows": rows, "n": columns}, places)
+
+    def _row_apply(self, step: KernelStep, tile: int) -> Iterator[Call]:
+        """The figures of all parts are added up where they are, then applied."""
+        x, *vectors, figures = step.operands
+        rows, columns = self._rows_of(step, tile)
+        *_, parts, numbers = self._extents(figures, tile)
+        kernel = self._kernel(step, step.kernel)
+        if len(vectors) != len(_VECTORS) or len(step.numbers) != 1:
+            raise self._missing(step, f"{kernel.name} takes a gain, a bias and an epsilon")
+        at = self._at(figures)
+        size = numbers * Precision.F32.bytes
+        for row in range(rows if parts > 1 else 0):
+            places = {"z": at + row * size, "x": at + row * parts * size}
+            yield _call(KERNELS["sum_f32"], {"n": numbers, "blocks": parts}, places)
+        constants = [1 / self._buffers[x].layout.shape[-1], *step.numbers]
+        yield _call(
+            kernel,
+            {"rows": rows, "n": columns},
+            {
+                "z": self._at(step.result),
+                "x": self._at(x),
+                **dict(zip(_VECTORS, map(self._at, vectors), strict=True)),
+                "sums": at,
+                "constants": Literal(np.array(constants, "<f4").tobytes()),
+            },
+        )
 
     # casts and copies
 

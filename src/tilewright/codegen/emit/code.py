@@ -118,6 +118,7 @@ class TileCode:
         """Stop. Literals follow."""
         self._add("trap u4", 0)
         for content, uses in self._literals.items():
+            self._code += bytes(-self._here % (2 * WORD))
             for place, register in uses:
                 self._code[place : place + WORD] = _word("setzi m,x20", register, self._here)
             self._code += content
