@@ -1,14 +1,15 @@
 """From schedules to programs: addresses, kernel calls, exchange rows, supervisor code.
 
 - `emit`, `Program`: the code of every tile, with kernels linked, and where tensors lie
+- `source_contents`, `read_outputs`: what tiles hold of sources before, and of outputs afterwards
 - `place_buffers`: addresses of a schedule's buffers
 
-So far for matrix products with sums over tiles, biases, functions of one array and sums of two, and
-rows that lie whole: see docs/emission.md.
+See docs/emission.md, also for what is not emitted yet.
 """
 
+from tilewright.codegen.emit.contents import read_outputs, source_contents
 from tilewright.codegen.emit.faults import EmissionError
 from tilewright.codegen.emit.memory import place_buffers
 from tilewright.codegen.emit.program import Program, emit
 
-__all__ = ["EmissionError", "Program", "emit", "place_buffers"]
+__all__ = ["EmissionError", "Program", "emit", "place_buffers", "read_outputs", "source_contents"]

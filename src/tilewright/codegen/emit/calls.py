@@ -197,12 +197,13 @@ class Calls:
             return self._binary(name, step, step.result, x, y, tile)
         result = self._buffers[step.result].layout
         matrix = self._matrix(step.result, tile)
-        upright = not result.format.order.is_transposed
-        if not upright or self._elements(y, tile) != matrix.columns or name == "div":
-            raise self._missing(step, f"no kernel of ours does {name} with a vector along rows")
-        suffix = _SUFFIX[result.format.precision]
+        along = "column" if result.format.order.is_transposed else "row"
+        kernel = self._kernel(step, f"{name}_{along}_{self._suffix(step, step.result)}")
+        # The vector has an element for each column of the logical matrix.
+        if self._elements(y, tile) != (matrix.rows if along == "column" else matrix.columns):
+            raise self._missing(step, f"{self._name(y)} is no vector along the columns")
         return _call(
-            KERNELS[f"{name}_row_{suffix}"],
+            kernel,
             {
                 "rows": matrix.rows,
                 "width": OUTPUT_GROUP,

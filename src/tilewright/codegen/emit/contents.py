@@ -1,0 +1,90 @@
+"""What tiles hold of sources before a program runs, and outputs from what they hold afterwards."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tilewright.codegen.emit.faults import EmissionError
+from tilewright.codegen.emit.program import Program
+from tilewright.codegen.mid import MidGraph, Precision
+from tilewright.codegen.mid.evaluate import rounded
+from tilewright.codegen.mid.midgraph import MidSource
+from tilewright.codegen.mid.storage import Storage, view_indices
+from tilewright.target.topology import physical_tiles
+
+_DTYPES = {Precision.F16: "<f2", Precision.F32: "<f4", Precision.I32: "<i4"}
+
+
+def source_contents(
+    graph: MidGraph, program: Program, arrays: Mapping[str, ArrayLike]
+) -> Iterator[tuple[int, int, bytes]]:
+    """Physical tile, address and content of each shard of each source.
+
+    `arrays` has inputs and parameters by name, in the shapes of the graph. Raises `EmissionError`
+    for one that is missing or does not suit.
+    """
+    buffers = dict(program.schedule.sources)
+    for source in graph.sources:
+        address = int(program.addresses[buffers[source.name]])
+        if address < 0:
+            continue  # nothing reads it
+        shards = source.value.storage.layout.pack(_base(source, arrays)).astype(
+            _dtype(source.value.storage)
+        )
+        for tile, shard in zip(_physical(source.value.storage), shards, strict=True):
+            yield tile, address, shard.tobytes()
+
+
+def read_outputs(
+    graph: MidGraph, program: Program, read: Callable[[int, int, int], bytes]
+) -> dict[str, NDArray[np.float64]]:
+    """The outputs by name; `read` gives so many bytes of a physical tile from an address on."""
+    buffers = dict(program.schedule.outputs)
+    outputs = {}
+    for name, value in graph.outputs:
+        storage = value.storage
+        address, dtype = int(program.addresses[buffers[name]]), _dtype(storage)
+        size = storage.layout.shard_elements * dtype.itemsize
+        contents = b"".join(read(tile, address, size) for tile in _physical(storage))
+        shards = np.frombuffer(contents, dtype).reshape(storage.format.tiles, -1)
+        array = storage.layout.unpack(shards).astype(np.float64)
+        for operator in storage.view.operators if storage.view is not None else ():
+            array = operator.evaluate([array])
+        outputs[name] = array
+    return outputs
+
+
+def _base(source: MidSource, arrays: Mapping[str, ArrayLike]) -> NDArray[Any]:
+    """A source's elements as its layout has them, rounded to what is stored."""
+    storage = source.value.storage
+    if source.constant is not None:
+        array = source.constant.evaluate([])
+    elif source.name in arrays:
+        array = np.asarray(arrays[source.name])
+    else:
+        raise EmissionError(f'there is no array for "{source.name}"')
+    for view in source.prepared:
+        array = view.evaluate([array])
+    if array.shape != storage.shape:
+        raise EmissionError(
+            f'"{source.name}": an array of shape {list(array.shape)} for {list(storage.shape)}'
+        )
+    values = rounded(storage.format, array)
+    base = np.zeros(storage.base, values.dtype)
+    where = slice(None) if storage.view is None else view_indices(storage.view).reshape(-1)
+    base.reshape(-1)[where] = values.reshape(-1)
+    return base
+
+
+def _dtype(storage: Storage) -> np.dtype[Any]:
+    precision = storage.format.precision
+    if precision not in _DTYPES:
+        raise EmissionError(f"{precision.value} has no kernels yet, so it is not loaded or read")
+    return np.dtype(_DTYPES[precision])
+
+
+def _physical(storage: Storage) -> list[int]:
+    tiles: list[int] = physical_tiles(np.arange(storage.format.tiles)).tolist()
+    return tiles
