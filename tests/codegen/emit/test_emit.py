@@ -132,10 +132,8 @@ def small_integers(planned: MidGraph) -> dict[str, NDArray[np.float64]]:
     }
 
 
-@pytest.mark.parametrize(
-    ("build", "tiles"),
-    [each for each in product(GRAPHS, [1, 8, 40]) if each not in WITHOUT_KERNELS],
-)
+@pytest.mark.parametrize("tiles", [1, 8, 40])
+@pytest.mark.parametrize("build", GRAPHS)
 def test_exact_results(build: Callable[[], ComputeGraph], tiles: int) -> None:
     planned = plan(build(), PipelineConfig(tiles=tiles)).graph
     given = small_integers(planned)
@@ -196,9 +194,7 @@ def test_what_no_kernel_does_is_named() -> None:
     q, k, v = (graph.input(name, (2, 3, 16, 32)) for name in "qkv")
     graph.output("y", graph.attention(q, k, v, causal=True, name="heads"))
     schedule = lower(plan(graph, PipelineConfig(tiles=40)).graph)
-    with pytest.raises(
-        EmissionError, match="^heads: no kernel of ours does softmax_f16 with a mask"
-    ):
+    with pytest.raises(EmissionError, match=r"^heads: no .* softmax_f16 with a mask"):
         emit(schedule)
 
 

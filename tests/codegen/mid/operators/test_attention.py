@@ -24,7 +24,7 @@ def test_every_tile_has_what_it_needs(q: Shape, k: Shape, v: Shape, tiles: int) 
     operands = tuple(Operand(shape, Precision.F16, 0, None, False) for shape in (q, k, v))
     result = (*q[:-1], v[-1])
     found = attention_candidates(
-        operands, result, Precision.F16, False, PipelineConfig(tiles=tiles), 400_000
+        operands, result, Precision.F16, 0.3, False, PipelineConfig(tiles=tiles), 400_000
     )
     rng = np.random.default_rng(0)
     arrays = [rng.normal(size=shape) for shape in (q, k, v)]
