@@ -127,7 +127,7 @@ def small_integers(planned: MidGraph) -> dict[str, NDArray[np.float64]]:
     """Values whose sums of products are exact in f16, for all sources."""
     random = np.random.default_rng(0)
     return {
-        source.name: random.integers(-1, 2, source.value.storage.shape) * 1.0
+        source.name: random.integers(-1, 2, source.value.storage.shape).astype(np.float64)
         for source in planned.sources
     }
 

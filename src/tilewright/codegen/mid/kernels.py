@@ -1,13 +1,15 @@
 """The kernels that plans call: names, modes, memory needs, rates, and whether they exist.
 
-No kernel exists yet: every entry is `REQUIRED`, and its rate is an estimate from `target.rates`.
-`KernelPolicy.PREDICT` plans with them all the same, which is good for predictions; such a plan
-cannot be built, and says so. `KernelPolicy.BUILD` refuses plans with a kernel that does not exist.
+A kernel that is not written is `REQUIRED`. `KernelPolicy.PREDICT` plans with it all the same, which
+is good for predictions; such a plan cannot be built, and says so. `KernelPolicy.BUILD` refuses it.
+Of those that are written some lack a mode or a size, which emission refuses (docs/emission.md).
+Rates are estimates from `target.rates`, also of those that exist.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from itertools import permutations
 from types import MappingProxyType
 
 from tilewright.codegen.mid.orders import Precision
@@ -60,14 +62,24 @@ class KernelSpec:
 
 MATRIX_ALIGNMENT = 32
 _STEP_MODES = ("initialise", "accumulate")
-_REQUIRED = KernelStatus.REQUIRED
+
+
+def _spec(
+    name: str,
+    modes: tuple[str, ...],
+    rate: Rate | None = None,
+    call: Cost = rates.VECTOR_CALL,
+    factor: float = 1.0,
+) -> KernelSpec:
+    status = KernelStatus.REQUIRED if name in _NOT_WRITTEN else KernelStatus.IMPLEMENTED
+    return KernelSpec(name, modes, status, rate, call, factor)
 
 
 def _matrix(name: str, tail: int) -> KernelSpec:
     return KernelSpec(
         name,
         _STEP_MODES,
-        _REQUIRED,
+        KernelStatus.IMPLEMENTED,
         call=rates.GEMM_CALL,
         alignment=MATRIX_ALIGNMENT,
         access_tail=tail,
@@ -87,19 +99,31 @@ _POINTWISE = (
     *("exp", "sqrt"),
 )
 _SUFFIXES = {Precision.F16: 1.0, Precision.F32: rates.F32_FACTOR}
+_WRITTEN_CASTS = ("cast_f16_f32", "cast_f32_f16")
+_NOT_WRITTEN = frozenset(
+    {
+        *("reduce_f16", "reduce_f32", "row_statistics_f32", "row_apply_f32", "repack_unpack"),
+        *(f"softmax_{stage}_f{bits}" for stage in ("statistics", "apply") for bits in (16, 32)),
+        *(
+            name
+            for source, target in permutations(Precision, 2)
+            if (name := f"cast_{source.value}_{target.value}") not in _WRITTEN_CASTS
+        ),
+    }
+)
 
 
 def _vector(operation: str, precision: Precision, modes: tuple[str, ...]) -> KernelSpec:
     rate = rates.POINTWISE_F16[_RATE_OF.get(operation, operation)]
     factor = _SUFFIXES[precision]
-    return KernelSpec(f"{operation}_{precision.value}", modes, _REQUIRED, rate, factor=factor)
+    return _spec(f"{operation}_{precision.value}", modes, rate, factor=factor)
 
 
 def _specs() -> Iterable[KernelSpec]:
     yield _matrix("gemm_f16", 16)
     yield _matrix("gemm_f32", 32)
-    yield KernelSpec("sum_f16", ("plain", "fused"), _REQUIRED, rates.REDUCE_F16, rates.REDUCE_CALL)
-    yield KernelSpec("sum_f32", ("plain", "fused"), _REQUIRED, rates.REDUCE_F32, rates.REDUCE_CALL)
+    yield _spec("sum_f16", ("plain", "fused"), rates.REDUCE_F16, rates.REDUCE_CALL)
+    yield _spec("sum_f32", ("plain", "fused"), rates.REDUCE_F32, rates.REDUCE_CALL)
     for precision in _SUFFIXES:
         for operation in _POINTWISE:
             yield _vector(operation, precision, ("elementwise", "broadcast"))
@@ -108,23 +132,19 @@ def _specs() -> Iterable[KernelSpec]:
         for stage in ("statistics", "apply"):
             yield _vector(f"row_{stage}", precision, _ORDERS)
             yield _vector(f"softmax_{stage}", precision, _ORDERS)
-        yield KernelSpec(
-            f"epilogue_{precision.value}", ("fused",), _REQUIRED, factor=_SUFFIXES[precision]
-        )
-    for source in Precision:
-        for target in Precision:
-            if source is not target:
-                yield _cast(source, target)
-    yield KernelSpec("copy", ("plain",), _REQUIRED, call=rates.COPY_CALL)
+        yield _spec(f"epilogue_{precision.value}", ("fused",), factor=_SUFFIXES[precision])
+    for source, target in permutations(Precision, 2):
+        yield _cast(source, target)
+    yield _spec("copy", ("plain",), call=rates.COPY_CALL)
     for name in ("panel", "transpose", "unpack"):
-        yield KernelSpec(f"repack_{name}", ("2 bytes", "4 bytes"), _REQUIRED, rates.REPACK[name])
+        yield _spec(f"repack_{name}", ("2 bytes", "4 bytes"), rates.REPACK[name])
 
 
 def _cast(source: Precision, target: Precision) -> KernelSpec:
     cycles = (source.bytes + target.bytes) / rates.CAST_BYTES_PER_CYCLE
     name = f"cast_{source.value}_{target.value}"
     rate = Rate(name, cycles, rates.VECTOR_CALL.evidence)
-    return KernelSpec(name, ("plain",), _REQUIRED, rate)
+    return _spec(name, ("plain",), rate)
 
 
 CATALOGUE: Mapping[str, KernelSpec] = MappingProxyType({spec.name: spec for spec in _specs()})
