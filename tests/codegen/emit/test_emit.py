@@ -108,7 +108,16 @@ def joined() -> ComputeGraph:
     return graph
 
 
+def taken_away() -> ComputeGraph:
+    graph = ComputeGraph("taken away")
+    x, w = graph.input("x", (40, 32)), graph.parameter("w", (32, 48))
+    graph.output("y", graph.input("y", (40, 48)) - x @ w)
+    graph.output("z", x @ w - graph.parameter("b", (48,)))
+    return graph
+
+
 GRAPHS = [
+    taken_away,
     joined,
     products,
     transposed_products,

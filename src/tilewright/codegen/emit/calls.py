@@ -14,6 +14,7 @@ from tilewright.codegen.emit.faults import EmissionError
 from tilewright.codegen.low import Buffer, KernelStep
 from tilewright.codegen.low.schedule import ATOM
 from tilewright.codegen.mid import ElementOrder, Layout, Precision
+from tilewright.codegen.mid.operators.epilogues import REVERSED
 from tilewright.codegen.mid.orders import OUTPUT_GROUP
 from tilewright.device.kernels import KERNELS, Kernel
 from tilewright.device.kernels.spec import Array
@@ -175,7 +176,7 @@ class Calls:
                 yield self._scaled(step, source, tile)
             elif name in _UNARY:
                 yield self._unary(name, step, step.result, source, tile)
-            elif name in _BINARY and operands:
+            elif name.removeprefix(REVERSED) in _BINARY and operands:
                 yield self._with_operand(name, step, source, operands.pop(0), tile)
             else:
                 raise self._missing(step, f"no kernel of ours does {name} behind a product")
@@ -194,6 +195,8 @@ class Calls:
 
     def _with_operand(self, name: str, step: KernelStep, x: int, y: int, tile: int) -> Call:
         if self._elements(y, tile) == self._elements(step.result, tile):
+            if name.startswith(REVERSED):
+                return self._binary(name.removeprefix(REVERSED), step, step.result, y, x, tile)
             return self._binary(name, step, step.result, x, y, tile)
         result = self._buffers[step.result].layout
         matrix = self._matrix(step.result, tile)

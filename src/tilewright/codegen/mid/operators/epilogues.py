@@ -8,6 +8,8 @@ from tilewright.codegen.mid.orders import Precision
 from tilewright.graph.operator import Formula
 from tilewright.target import rates
 
+REVERSED = "reversed "
+
 
 class EpilogueKind(Enum):
     ACTIVATION = "activation"
@@ -29,6 +31,12 @@ class Epilogue:
     kind: EpilogueKind
     operand: int | None = None
     product_first: bool = True
+
+    @property
+    def name(self) -> str:
+        """The operator's name; `reversed` if it takes the product from its other operand."""
+        mnemonic = self.operator.mnemonic
+        return mnemonic if self.product_first or mnemonic != "sub" else f"{REVERSED}{mnemonic}"
 
 
 def epilogue_kind(operator: Formula, other: Shape | None, result: Shape) -> EpilogueKind | None:

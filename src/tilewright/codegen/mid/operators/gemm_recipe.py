@@ -294,7 +294,7 @@ class GemmRecipe(Recipe):
         )
 
     def _finish(self, slots: list[Slot], sums: bool) -> list[Step]:
-        fused = tuple(each.operator.mnemonic for each in self.epilogues)
+        fused = tuple(each.name for each in self.epilogues)
         others = tuple(
             f"operand {each.operand}" for each in self.epilogues if each.operand is not None
         )
