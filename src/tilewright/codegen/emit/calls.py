@@ -134,7 +134,9 @@ class Calls:
         count = result.elements
         precision = self._buffers[step.result].layout.format.precision
         if self._buffers[sums].layout.format.precision is not precision:
-            raise self._missing(step, "sums of another precision than the result")
+            raise self._missing(step, "no kernel of ours sums terms of another precision")
+        if own.columns != result.columns:
+            raise self._missing(step, "no kernel of ours sums what tiles share out by columns")
         suffix = _SUFFIX[precision]
         if not arriving:
             yield _call(
