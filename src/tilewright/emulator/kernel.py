@@ -25,14 +25,12 @@ from tilewright.target.geometry import (
     MEMORY_BASE,
     MEMORY_END,
     REGION1_BASE,
-    RUNTIME_STATE,
+    STACK_TOP,
+    WORKER_SCRATCH_SIZE,
     WORKERS,
 )
 
 _FIRST_REGISTER, _LAST_REGISTER, _LINK, _STACK = 2, 9, 10, 11
-_WORKER_SCRATCH = 0x100
-_STACK_TOP = RUNTIME_STATE[1] - WORKERS * _WORKER_SCRATCH
-"""The supervisor's stack grows down from below the scratch memory of the workers."""
 _ELEMENT_PAIR = 2 * ELEMENT_SIZE
 DEFAULT_CYCLE_LIMIT = 10_000_000
 
@@ -154,9 +152,9 @@ def _prepare(
     memory.write(0, _STUB, call.to_bytes(4, "little") + trap.to_bytes(4, "little"))
     supervisor = tile.state["supervisor"]
     supervisor["pc"] = _STUB
-    supervisor["m"][_STACK] = _STACK_TOP
+    supervisor["m"][_STACK] = STACK_TOP
     for worker in range(WORKERS):
-        scratch = _STACK_TOP + worker * _WORKER_SCRATCH
+        scratch = STACK_TOP + worker * WORKER_SCRATCH_SIZE
         supervisor["csr"][CSRS[f"WORKER{worker}_BASE"].index] = scratch
     for number, (operand, place) in enumerate(zip(operands, places, strict=True)):
         supervisor["m"][_FIRST_REGISTER + number] = place

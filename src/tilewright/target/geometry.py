@@ -31,6 +31,9 @@ EXCHANGE_WINDOW = (0x50000, 0x58000)
 """Where host packets and exchange rows arrive in our layout; half open."""
 RUNTIME_STATE = (0x58000, 0x5C000)
 """The memory element that holds completion word, supervisor stack and worker scratch; half open."""
+WORKER_SCRATCH_SIZE = 0x100
+STACK_TOP = RUNTIME_STATE[1] - WORKERS * WORKER_SCRATCH_SIZE
+"""The supervisor's stack grows down from here, below the scratch memory of the workers."""
 
 SUPERVISOR_FETCH_AHEAD = 64
 """The supervisor fetches up to this many bytes past the instruction it executes."""

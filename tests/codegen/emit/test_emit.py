@@ -207,6 +207,13 @@ def test_what_no_kernel_does_is_named() -> None:
         emit(schedule)
 
 
+def test_words_that_no_kernel_takes_apart_are_named() -> None:
+    graph = encoder("layers", 2, 64, 2, 128, 16, 1, norm_first=False, exact_gelu=True)
+    schedule = lower(plan(graph, PipelineConfig(tiles=24)).graph)
+    with pytest.raises(EmissionError, match=r"^\w+: no kernel of ours picks elements out of words"):
+        emit(schedule)
+
+
 @settings(max_examples=30, deadline=None)
 @given(graphs())
 def test_random_graphs(graph: ComputeGraph) -> None:

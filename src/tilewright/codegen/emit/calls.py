@@ -16,10 +16,9 @@ from tilewright.codegen.low.schedule import ATOM
 from tilewright.codegen.mid import ElementOrder, Layout, Precision
 from tilewright.codegen.mid.operators.epilogues import REVERSED
 from tilewright.codegen.mid.orders import OUTPUT_GROUP
-from tilewright.device.kernels import KERNELS, Kernel
+from tilewright.device.kernels import KERNELS, Kernel, KernelFault
 from tilewright.device.kernels.spec import Array
 
-_HALVES_PER_ATOM = 4
 _UNARY = ("gelu", "gelu_tanh", "relu", "silu", "sigmoid", "tanh", "exp", "sqrt")
 _BINARY = ("add", "sub", "mul", "div")
 _VECTORS = ("gain", "bias")
@@ -44,7 +43,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A tile's shard of a packed matrix: upright rows and columns, first coordinates included."""
+    """A tile's shard of a packed matrix: rows and columns as they are packed."""
 
     rows: int
     columns: int
@@ -90,7 +89,7 @@ class Calls:
         if kind in _BINARY and step.mode == "elementwise":
             x, y = step.operands
             return [self._binary(kind, step, step.result, x, y, tile)]
-        raise self._missing(step, f"no kernel of ours does {step.kernel}[{step.mode}]")
+        raise EmissionError(f"no kernel of ours does {step.kernel}[{step.mode}]")
 
     # products
 
@@ -128,15 +127,15 @@ class Calls:
         sums, *others = step.operands
         for buffer in (sums, step.result):
             if any(extent != 1 for extent in self._extents(buffer, tile)[:-2]):
-                raise self._missing(step, f"a tile has several matrices of {self._name(buffer)}")
+                raise EmissionError(f"a tile has several matrices of {self._name(buffer)}")
         arriving = [each for each in others if self._name(each).endswith("arriving")]
         own, result = self._matrix(sums, tile), self._matrix(step.result, tile)
         count = result.elements
         precision = self._buffers[step.result].layout.format.precision
         if self._buffers[sums].layout.format.precision is not precision:
-            raise self._missing(step, "no kernel of ours sums terms of another precision")
+            raise EmissionError("no kernel of ours sums terms of another precision")
         if own.columns != result.columns:
-            raise self._missing(step, "no kernel of ours sums what tiles share out by columns")
+            raise EmissionError("no kernel of ours sums what tiles share out by columns")
         suffix = _SUFFIX[precision]
         if not arriving:
             yield _call(
@@ -151,7 +150,7 @@ class Calls:
             yield _call(KERNELS[f"sum_{suffix}"], {"n": count, "blocks": blocks}, {"z": z, "x": x})
             # What has arrived is done with: its place takes the tile's own part of its term.
             offset = (result.first_row - own.first_row) * OUTPUT_GROUP * precision.bytes
-            atoms_per_row = OUTPUT_GROUP * precision.bytes // 8
+            atoms_per_row = OUTPUT_GROUP * precision.bytes // ATOM
             yield Call(
                 "copy_strided",
                 (
@@ -181,7 +180,7 @@ class Calls:
             elif name.removeprefix(REVERSED) in _BINARY and operands:
                 yield self._with_operand(name, step, source, operands.pop(0), tile)
             else:
-                raise self._missing(step, f"no kernel of ours does {name} behind a product")
+                raise EmissionError(f"no kernel of ours does {name} behind a product")
             source = step.result
 
     def _scaled(self, step: KernelStep, source: int, tile: int) -> Call:
@@ -206,7 +205,7 @@ class Calls:
         kernel = self._kernel(step, f"{name}_{along}_{self._suffix(step, step.result)}")
         # The vector has an element for each column of the logical matrix.
         if self._elements(y, tile) != (matrix.rows if along == "column" else matrix.columns):
-            raise self._missing(step, f"{self._name(y)} is no vector along the columns")
+            raise EmissionError(f"{self._name(y)} is no vector along the columns")
         return _call(
             kernel,
             {
@@ -232,12 +231,12 @@ class Calls:
     def _suffix(self, step: KernelStep, buffer: int) -> str:
         precision = self._buffers[buffer].layout.format.precision
         if precision not in _SUFFIX:
-            raise self._missing(step, f"no arithmetic in {precision.value}")
+            raise EmissionError(f"no arithmetic in {precision.value}")
         return _SUFFIX[precision]
 
     def _kernel(self, step: KernelStep, name: str) -> Kernel:
         if name not in KERNELS:
-            raise self._missing(step, f"there is no kernel {name}")
+            raise EmissionError(f"there is no kernel {name}")
         return KERNELS[name]
 
     # rows
@@ -245,13 +244,13 @@ class Calls:
     def _rows(self, step: KernelStep, tile: int) -> Call:
         """Softmax or a norm of rows that lie whole on the tile."""
         if step.fused:
-            raise self._missing(step, f"no kernel of ours does {step.kernel} with a mask")
+            raise EmissionError(f"no kernel of ours does {step.kernel} with a mask")
         x, *vectors = step.operands
         rows, _ = self._rows_of(step, tile)
         places = {"z": step.result, "x": x, **dict(zip(_VECTORS, vectors, strict=False))}
         kernel = self._kernel(step, step.kernel)
         if {array.name for array in kernel.arrays} != set(places):
-            raise self._missing(step, f"{kernel.name} takes a gain, and layer norms a bias")
+            raise EmissionError(f"{kernel.name} takes a gain, and layer norms a bias")
         sizes = {"rows": rows, "n": self._buffers[x].layout.shape[-1]}
         call = _call(kernel, sizes, {name: self._at(buffer) for name, buffer in places.items()})
         if not step.numbers:
@@ -267,7 +266,7 @@ class Calls:
         width = columns * self._buffers[x].layout.format.precision.bytes
         is_panel = step.mode == "output" and columns == OUTPUT_GROUP
         if (step.mode != "row" and not is_panel) or width % ATOM:
-            raise self._missing(step, f"{self._name(x)} does not have rows of whole atoms")
+            raise EmissionError(f"{self._name(x)} does not have rows of whole atoms")
         return int(np.prod(outer)), columns
 
     def _row_statistics(self, step: KernelStep, tile: int) -> Call:
@@ -283,7 +282,7 @@ class Calls:
         *_, parts, numbers = self._extents(figures, tile)
         kernel = self._kernel(step, step.kernel)
         if len(vectors) != len(_VECTORS) or len(step.numbers) != 1:
-            raise self._missing(step, f"{kernel.name} takes a gain, a bias and an epsilon")
+            raise EmissionError(f"{kernel.name} takes a gain, a bias and an epsilon")
         at = self._at(figures)
         size = numbers * Precision.F32.bytes
         for row in range(rows if parts > 1 else 0):
@@ -337,9 +336,6 @@ class Calls:
     def _name(self, buffer: int) -> str:
         return self._buffers[buffer].name
 
-    def _missing(self, step: KernelStep, what: str) -> EmissionError:
-        return EmissionError(f"{step.provenance.operation}: {what}")
-
 
 def _ranges(layout: Layout, tile: int) -> list[tuple[int, int]]:
     found = [(int(start), int(extent)) for start, extent in layout.shard(np.array(tile))]
@@ -351,8 +347,11 @@ def _words(elements: int, precision: Precision) -> int:
 
 
 def _call(kernel: Kernel, sizes: dict[str, int], places: Mapping[str, Value]) -> Call:
-    """A call as the kernel specifies it. Raises `KernelFault` for sizes that it does not take."""
-    kernel.check_sizes(sizes)
+    """A call as the kernel specifies it. Raises `EmissionError` for sizes that it does not take."""
+    try:
+        kernel.check_sizes(sizes)
+    except KernelFault as fault:
+        raise EmissionError(f"{kernel.name}: {fault}") from fault
     values = tuple(
         places[operand.name] if isinstance(operand, Array) else operand.value(sizes)
         for operand in kernel.operands

@@ -16,17 +16,13 @@ import numpy as np
 from tilewright.codegen.emit.addresses import Address, Literal, Value
 from tilewright.isa import FORM_BY_NAME, encode
 from tilewright.target.csr import CSRS
-from tilewright.target.geometry import RUNTIME_STATE, WORKERS
+from tilewright.target.geometry import RUNTIME_STATE, STACK_TOP, WORKER_SCRATCH_SIZE, WORKERS
 from tilewright.target.topology import NEUTRAL_MUX
 
 WORD = 4
-REPEAT_LIMIT = 1 << 15
-"""Iterations of a repeat stay below."""
 _LOW = (1 << 20) - 1
 _SCRATCH, _OTHER, _LINK, _STACK, _ZERO = 0, 1, 10, 11, 15
 _FIRST_ARGUMENT = 2
-_WORKER_SCRATCH = 0x100
-_STACK_TOP = RUNTIME_STATE[1] - WORKERS * _WORKER_SCRATCH
 _COUNTERS = RUNTIME_STATE[0] + 0x40
 """Words that count iterations, one for each level of nesting."""
 _INTERNAL, _INTERNAL_ACKNOWLEDGED = 3, 1
@@ -62,8 +58,8 @@ class TileCode:
         for register, value in _START.items():
             self._put(register, value)
         for worker in range(WORKERS):
-            self._put(f"WORKER{worker}_BASE", _STACK_TOP + worker * _WORKER_SCRATCH)
-        self._set(_STACK, _STACK_TOP)
+            self._put(f"WORKER{worker}_BASE", STACK_TOP + worker * WORKER_SCRATCH_SIZE)
+        self._set(_STACK, STACK_TOP)
 
     def call(self, target: int, values: Sequence[Value]) -> None:
         """Call a function with values in `$m2`, `$m3`, …"""

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from tilewright.codegen.emit.addresses import buffer_addresses
-from tilewright.codegen.emit.code import REPEAT_LIMIT, TileCode
+from tilewright.codegen.emit.code import TileCode
 from tilewright.codegen.emit.faults import EmissionError
 from tilewright.codegen.emit.memory import CODE_LIMIT, place_buffers
 from tilewright.codegen.emit.work import CallWork, PhaseWork, RepeatWork, Work, Worker
@@ -117,10 +117,6 @@ class _Writer:
                     row = rows.row(physical).astype("<u4").tobytes()
                     code.exchange(row, list(_moving(each, physical)))
                 case RepeatWork(count=count):
-                    if count >= REPEAT_LIMIT:
-                        raise EmissionError(
-                            f"a repeat of {count:,} iterations; there can be {REPEAT_LIMIT - 1:,}"
-                        )
                     with code.repeat(count, each.sequences):
                         self._write(code, each.body, tile, physical)
 

@@ -64,7 +64,7 @@ class Worker:
     def work(self, steps: Sequence[LowStep]) -> tuple[Work, ...]:
         """What tiles do for these steps.
 
-        Raises `EmissionError` for what no kernel does.
+        Raises `EmissionError`, which names the operation, for what no kernel does.
         """
         return tuple(self._work(steps))
 
@@ -73,17 +73,23 @@ class Worker:
         """Targets that local copies have begun to fill."""
         for step in steps:
             yield from self._cleared(step, begun)
-            match step:
-                case KernelStep():
-                    yield self._kernel(step)
-                case CopyStep():
-                    tiles = self._schedule.tiles
-                    buffers = self._schedule.buffers
-                    yield CallWork(copy_calls(step, buffers, self._addresses, tiles))
-                case ExchangeStep():
-                    yield self._phase(step)
-                case RepeatStep():
-                    yield RepeatWork(step.count, step.sequences, self.work(step.body))
+            if isinstance(step, RepeatStep):
+                yield RepeatWork(step.count, step.sequences, self.work(step.body))
+                continue
+            try:
+                yield self._simple(step)
+            except EmissionError as fault:
+                raise EmissionError(f"{step.provenance.operation}: {fault}") from fault
+
+    def _simple(self, step: KernelStep | CopyStep | ExchangeStep) -> Work:
+        match step:
+            case KernelStep():
+                return self._kernel(step)
+            case CopyStep():
+                buffers, tiles = self._schedule.buffers, self._schedule.tiles
+                return CallWork(copy_calls(step, buffers, self._addresses, tiles))
+            case ExchangeStep():
+                return self._phase(step)
 
     def _cleared(self, step: LowStep, begun: set[int]) -> Iterator[Work]:
         """Zeros for padding that nothing fills: kernels compute with it."""
@@ -120,7 +126,7 @@ class Worker:
         placed, sources = [], []
         for source, target, moves in step.moves:
             if self._addresses[target].sequence is not None:
-                raise EmissionError(f"{step.provenance.operation}: receives into a moving block")
+                raise EmissionError("receives into a moving block")
             placed.append(Placed(moves, self._addresses[source].base, self._addresses[target].base))
             sources += [self._addresses[source]] * len(moves.words)
         rows = encode(scheduled(exchange_phase(placed)))
