@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tilewright.codegen.host.command import COMMAND_OFFSET, STOP, STOP_CALL, command_piece
+from tilewright.codegen.host.packets import MOST_SENT
 from tilewright.codegen.host.pages import (
     COMMAND_PAGE,
     DATA_ROOM,
@@ -16,8 +17,6 @@ from tilewright.codegen.host.pages import (
 from tilewright.codegen.host.parts import Parts, fetched_parts, sent_parts
 from tilewright.codegen.host.phases import HostPhase, host_phase
 from tilewright.codegen.host.pieces import (
-    MOST_SENT,
-    Ints,
     Pieces,
     cut_fetched,
     cut_sent,
@@ -84,8 +83,10 @@ def plan_exchange(calls: Sequence[HostCall]) -> HostExchange:
     """
     sent = [sent_parts(call.sent) for call in calls]
     fetched = [_fetched(fetched_parts(call.fetched)) for call in calls]
-    room = staging_room(sent, fetched, 1 + sum(_batches(each) for each in fetched))
-    phases, listed = 1, [command_piece(0)]
+    command = command_piece(0)
+    straight = [command, *fetched]
+    room = staging_room(sent, straight, sum(_batches(each) for each in straight))
+    phases, listed = 1, [command]
     is_sending, counts, page_end = [True], [], DATA_START
     for of_sent, of_fetched in zip(sent, fetched, strict=True):
         there = cut_sent(of_sent, room)

@@ -34,10 +34,10 @@ _LEAST_STAGING = MOST_SENT
 class Pieces:
     """Columns over pieces, ordered by batch, then tile, then as they follow on the tile.
 
-    `size` bytes of the stream of `tensor` from `offset` on lie at `address` of `tile`. The host puts
-    them to `staging`, or takes them from there: `address` itself if they are not staged. Meanwhile
-    they lie at `host` in the space of the device. There and in staging, `lead` bytes that mean
-    nothing lie before them.
+    `size` bytes of the stream of `tensor` from `offset` on lie at `address` of `tile`. The host
+    puts them to `staging`, or takes them from there: `address` itself if they are not staged.
+    Meanwhile they lie at `host` in the space of the device. There and in staging, `lead` bytes that
+    mean nothing lie before them.
     """
 
     batch: Ints
@@ -73,7 +73,7 @@ def joined(pieces: Sequence[Pieces]) -> Pieces:
     )
 
 
-def packet_counts(length: Ints, most: int) -> Ints:
+def packet_counts(length: Ints, most: npt.ArrayLike) -> Ints:
     """How many packets each piece takes: full ones, a long and a short one for the rest."""
     full, rest = np.divmod(length, most)
     return full + (rest >= LONG_UNIT) + (rest % LONG_UNIT > 0)
@@ -92,42 +92,47 @@ def per_tile(tile: Ints, values: npt.ArrayLike) -> Ints:
     return total
 
 
-def staging_room(sent: Sequence[Parts], fetched: Sequence[Pieces], batches: int) -> Ints:
-    """The bytes of staging of each tile, up to the end of the window: what tables leave.
+def staging_room(sent: Sequence[Parts], straight: Sequence[Pieces], batches: int) -> Ints:
+    """The bytes of staging of each tile, up to the end of the window: what tables leave at least.
 
-    `sent` and `fetched` are those of all calls, `batches` how many there are without those that
-    send. Raises `HostError` if tables of a tile leave too little.
+    `sent` is what calls send, `straight` what needs no staging, in `batches` batches. Raises
+    `HostError` if the tables of a tile leave too little.
     """
     tiles = np.arange(TILES)
     is_owner = owners(tiles) == tiles
-    footprints = [per_tile(parts.tile, _footprints(parts)) for parts in sent]
-    counts = batches * is_owner
-    for pieces in fetched:
-        counts += per_tile(pieces.tile, packet_counts(pieces.length, MOST_FETCHED))
+    entries = batches * is_owner
+    for pieces in straight:
+        entries += per_tile(pieces.tile, packet_counts(pieces.length, MOST_FETCHED))
         visits = np.unique(pieces.batch * TILES + pieces.tile)
-        counts += per_tile(visits % TILES, 1)  # the read that ends each stream
+        entries += per_tile(visits % TILES, 1)  # the read that ends each stream
+    footprints = [per_tile(parts.tile, _footprints(parts)) for parts in sent]
     for parts in sent:
-        most = (_leads(parts) + parts.size) // MOST_SENT + 2
-        counts += per_tile(parts.tile, most)
+        entries += per_tile(parts.tile, (_leads(parts) + parts.size) // MOST_SENT + 2)
     room = np.full(TILES, STAGING_END - TABLES)
     while True:
-        needed = counts.copy()
+        needed = entries.copy()
         for footprint in footprints:
-            cuts = np.maximum(-(-footprint // room) - 1, 0)
+            # Where one batch goes on in the next, a piece may take two more packets.
+            cuts = np.maximum(-(-footprint // np.maximum(room, 1)) - 1, 0)
             needed += 2 * cuts + (int(cuts.max()) + 1) * is_owner
         left = STAGING_END - TABLES - HEADER_BYTES * needed
         left = np.minimum(left // DESTINATION_UNIT * DESTINATION_UNIT, room)
-        is_short = left < _LEAST_STAGING
-        if is_short.any():
-            tile = int(np.argmin(left))
-            raise HostError(
-                f"tile {tile} exchanges so much that {needed[tile]:,} packets do not leave "
-                f"{_LEAST_STAGING} bytes of {STAGING_END - TABLES:,} for staging; "
-                "spread tensors over more tiles"
-            )
+        _check_room(left, needed, sum(footprints, np.zeros(TILES, np.int64)))
         if np.array_equal(left, room):
             return room
         room = left
+
+
+def _check_room(left: Ints, entries: Ints, footprint: Ints) -> None:
+    least = np.where(footprint > 0, _LEAST_STAGING, 0)
+    short = np.flatnonzero(left < least)
+    if len(short):
+        tile = short[0]
+        raise HostError(
+            f"tile {tile}: {entries[tile]:,} packets and requests take "
+            f"{HEADER_BYTES * entries[tile]:,} bytes of {STAGING_END - TABLES:,}, "
+            f"and staging needs {least[tile]:,}; spread what is exchanged over more tiles"
+        )
 
 
 def cut_sent(parts: Parts, room: Ints) -> Pieces:
