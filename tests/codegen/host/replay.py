@@ -236,6 +236,24 @@ class Replay:
                 memory = self.memory[tile]
                 memory[target - _BASE :][: 8 * atoms] = memory[source - _BASE :][: 8 * atoms]
 
+    def hold(self, shards: Shards, streams: dict[int, np.ndarray]) -> None:
+        """Let tiles hold what streams say."""
+        for memory, part in self._shards(shards, streams):
+            memory[:] = part
+
+    def expect(self, shards: Shards, streams: dict[int, np.ndarray]) -> None:
+        """That tiles hold what streams say."""
+        for memory, part in self._shards(shards, streams):
+            np.testing.assert_array_equal(memory, part)
+
+    def _shards(self, shards, streams):
+        for row in range(len(shards)):
+            tile, address, offset, size, tensor = (
+                int(getattr(shards, name)[row])
+                for name in ("tile", "address", "offset", "size", "tensor")
+            )
+            yield self.memory[tile][address - _BASE :][:size], streams[tensor][offset:][:size]
+
 
 _OWNERS = [tile for tile in range(64) if tile & 2 == 0]
 _NOTHING = np.zeros(0, np.uint8)
@@ -246,14 +264,3 @@ def _with_table(exchange: HostExchange, tile: int) -> np.ndarray:
     table = exchange.tables.of(tile)
     memory[TABLES - _BASE :][: len(table)] = np.frombuffer(table, np.uint8)
     return memory
-
-
-def expect_shards(replay: Replay, shards: Shards, streams: dict[int, np.ndarray]) -> None:
-    """That tiles hold what streams say."""
-    for row in range(len(shards)):
-        tile, address, offset, size, tensor = (
-            int(getattr(shards, name)[row])
-            for name in ("tile", "address", "offset", "size", "tensor")
-        )
-        held = replay.memory[tile][address - _BASE :][:size]
-        np.testing.assert_array_equal(held, streams[tensor][offset:][:size])

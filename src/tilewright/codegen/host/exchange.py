@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tilewright.codegen.host.command import COMMAND_OFFSET, STOP, STOP_CALL, command_piece
+from tilewright.codegen.host.faults import HostError
 from tilewright.codegen.host.packets import MOST_SENT
 from tilewright.codegen.host.pages import (
     COMMAND_PAGE,
-    DATA_ROOM,
     DATA_START,
     in_host_memory,
     slices,
@@ -35,7 +35,7 @@ from tilewright.package import (
     Pages,
     Shards,
 )
-from tilewright.target.host import HOST_PAGE
+from tilewright.target.host import HOST_PAGE, HOST_SPACE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,13 +76,15 @@ class HostExchange:
     calls: tuple[CallPhases, ...]
 
 
-def plan_exchange(calls: Sequence[HostCall]) -> HostExchange:
+def plan_exchange(calls: Sequence[HostCall], *, host_memory: int = HOST_SPACE) -> HostExchange:
     """How calls exchange what they send and fetch, in as few batches as memory allows.
 
-    Raises `HostError` for shards that cannot be exchanged, or for tiles that exchange too much.
+    `host_memory` is how many bytes of the host they may use. Raises `HostError` for shards that
+    cannot be exchanged, or more than there is memory for.
     """
+    data_end = min(host_memory, HOST_SPACE) // HOST_PAGE * HOST_PAGE
     sent = [sent_parts(call.sent) for call in calls]
-    fetched = [_fetched(fetched_parts(call.fetched)) for call in calls]
+    fetched = [_fetched(fetched_parts(call.fetched), data_end - DATA_START) for call in calls]
     command = command_piece(0)
     straight = [command, *fetched]
     room = staging_room(sent, straight, sum(_batches(each) for each in straight))
@@ -92,7 +94,7 @@ def plan_exchange(calls: Sequence[HostCall]) -> HostExchange:
         there = cut_sent(of_sent, room)
         count = (_batches(there), _batches(of_fetched))
         back = replace(of_fetched, batch=of_fetched.batch + count[0])
-        placed, end = _in_host_memory(joined([there, back]), sum(count))
+        placed, end = _in_host_memory(joined([there, back]), sum(count), data_end)
         listed.append(replace(placed, batch=placed.batch + phases))
         counts.append(count)
         is_sending += [True] * count[0] + [False] * count[1]
@@ -112,23 +114,23 @@ def plan_exchange(calls: Sequence[HostCall]) -> HostExchange:
     )
 
 
-def _fetched(parts: Parts) -> Pieces:
-    """Pieces of as few batches as host memory allows."""
-    pieces = cut_fetched(parts, DATA_ROOM)
-    _, end = in_host_memory(pieces, DATA_START)
-    if end - DATA_START <= DATA_ROOM:
+def _fetched(parts: Parts, room: int) -> Pieces:
+    """Pieces of as few batches as `room` bytes of host memory allow."""
+    pieces = cut_fetched(parts, HOST_SPACE)
+    _, end = in_host_memory(pieces, 0)
+    if end <= room:
         return pieces
-    of_tile = DATA_ROOM // len(np.unique(parts.tile))
     # Where a batch begins or ends on a tile, slots may be up to a packet longer.
-    return cut_fetched(parts, (of_tile - 2 * MOST_SENT) // MOST_SENT * MOST_SENT)
+    of_tile = room // len(np.unique(parts.tile)) // MOST_SENT * MOST_SENT - 2 * MOST_SENT
+    return cut_fetched(parts, max(of_tile, MOST_SENT))
 
 
 def _batches(pieces: Pieces) -> int:
     return int(pieces.batch.max(initial=-1)) + 1
 
 
-def _in_host_memory(pieces: Pieces, batches: int) -> tuple[Pieces, int]:
-    """The pieces of a call with their places in host memory, and its end.
+def _in_host_memory(pieces: Pieces, batches: int, limit: int) -> tuple[Pieces, int]:
+    """The pieces of a call with their places in host memory, up to `limit`, and its end.
 
     Batches lie behind each other if there is room for all, else each takes the place of the last.
     """
@@ -140,9 +142,9 @@ def _in_host_memory(pieces: Pieces, batches: int) -> tuple[Pieces, int]:
             placed.append(put)
             last = max(last, end)
             start = end if follows else start
-        if last <= DATA_START + DATA_ROOM:
-            break
-    return joined(placed), last
+        if last <= limit:
+            return joined(placed), last
+    raise HostError(f"a batch takes {last:,} bytes of host memory, of which there are {limit:,}")
 
 
 def _of_calls(

@@ -12,13 +12,12 @@ import numpy as np
 from tilewright.codegen.host.packets import MOST_SENT
 from tilewright.codegen.host.pieces import Pieces, slot_sizes
 from tilewright.package import Slices
-from tilewright.target.host import HOST_PAGE, HOST_SPACE
+from tilewright.target.host import HOST_PAGE
 
 COMMAND_PAGE, DATA_PAGE = 0, 1
 """Rows of the pages: one unit for the command word, all the rest for data."""
 DATA_START = HOST_PAGE
 """Where the data page starts in the space of the device."""
-DATA_ROOM = HOST_SPACE - DATA_START
 
 
 def in_host_memory(pieces: Pieces, start: int) -> tuple[Pieces, int]:
