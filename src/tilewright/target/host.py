@@ -16,8 +16,6 @@ HOST_SPACE = 1 << 27
 PACKET_WINDOW = (0x50000, 0x54000)
 """Where packets from the host land, half open. ASSUMED to be all that a packet's header can name:
 its destination field looks wide enough for all of tile memory, but no one has tried."""
-LEAST_PAYLOAD_EVENTS = 18
-"""A tile lets at least so many events pass for each payload that it sends to the host."""
 
 CONFIGURATION_SPACE = 0x80000
 """The size of the registers that the host sees; each is a word."""

@@ -5,26 +5,35 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.codegen.host.window import DESTINATION_UNIT
 from tilewright.target.geometry import MEMORY_BASE
-from tilewright.target.topology import PARTNER_BIT, places, tile_ids
+from tilewright.target.host import HOST_WORD
+from tilewright.target.host_packets import (
+    DESTINATION_UNIT,
+    FORMAT_SHIFT,
+    HEADER_WORDS,
+    LENGTH_MASK,
+    LONG_UNIT,
+    LONGEST_PACKET,
+    LOW_TILE_SHIFT,
+    OFFSET_SHIFT,
+    REQUEST_BITS,
+    SHORT_UNIT,
+    STREAM_END,
+    STREAM_END_SHIFT,
+    TILE_SHIFT,
+    PacketFormat,
+    owners,
+)
+from tilewright.target.topology import places, tile_ids
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]
 Mask = npt.NDArray[np.bool_]
 
-HEADER_BYTES = 8
-"""A packet's head, and a request, are two words."""
-SHORT_UNIT, LONG_UNIT = 4, 64
-"""Short packets count bytes in words, long ones in units of 64; host offsets alike."""
-MOST_SENT, MOST_FETCHED = 1024, 256
-"""The bytes of the largest packet from the host, and to the host: one `send` of 64 words."""
-
-_WRITE_SHORT, _WRITE_LONG, _READ_SHORT, _READ_LONG = 4, 5, 6, 7
-_FORMAT_SHIFT, _STREAM_END, _TILE_SHIFT = 29, 0b11 << 26, 15
-_SIDE_SHIFT, _OFFSET_SHIFT, _LENGTH_BITS = 31, 4, 0b1111
-_REQUEST_BITS = 24
-"""How many targets the first word of a request names."""
+HEADER_BYTES = HEADER_WORDS * HOST_WORD
+"""A packet's header, or a request."""
+MOST_SENT, MOST_FETCHED = LONGEST_PACKET, 256
+"""The bytes of the largest packet from the host, and to the host: what one `send` holds."""
 
 
 def packet_words(
@@ -35,10 +44,10 @@ def packet_words(
     host: npt.ArrayLike,
     size: npt.ArrayLike,
 ) -> Words:
-    """The two words (n, 2) of each packet's head, of physical tiles.
+    """The two words (n, 2) of each packet's header, of physical tiles.
 
     A read brings `size` bytes at `host` to the tile address `destination`; a write takes the
-    payload behind its head there, and has no destination. The last read of a stream ends it.
+    payload behind its header there, and has no destination. The last read of a stream ends it.
     Packets of whole units of 64 bytes are long ones.
     """
     is_read, ends_stream = np.asarray(is_read, bool), np.asarray(ends_stream, bool)
@@ -47,18 +56,14 @@ def packet_words(
     )
     is_long = (size > 0) & (size % LONG_UNIT == 0) & (host % LONG_UNIT == 0)
     unit = np.where(is_long, LONG_UNIT, SHORT_UNIT)
-    kind = np.where(is_read, _READ_SHORT, _WRITE_SHORT) + is_long
-    first = kind << _FORMAT_SHIFT | tile << _TILE_SHIFT | np.where(ends_stream, _STREAM_END, 0)
+    read = np.where(is_long, PacketFormat.READ_LONG, PacketFormat.READ_SHORT)
+    write = np.where(is_long, PacketFormat.WRITE_LONG, PacketFormat.WRITE_SHORT)
+    first = np.where(is_read, read, write) << FORMAT_SHIFT | tile << TILE_SHIFT
+    first |= np.where(ends_stream, STREAM_END << STREAM_END_SHIFT, 0)
     first |= np.where(is_read, (destination - MEMORY_BASE) // DESTINATION_UNIT, 0)
-    second = (tile & 1) << _SIDE_SHIFT | host // unit << _OFFSET_SHIFT | size // unit & _LENGTH_BITS
+    second = (tile & 1) << LOW_TILE_SHIFT | host // unit << OFFSET_SHIFT
+    second |= size // unit & LENGTH_MASK
     return np.stack(np.broadcast_arrays(first, second), axis=-1).astype(np.uint32)
-
-
-def owners(tiles: npt.ArrayLike) -> npt.NDArray[np.int32]:
-    """The tiles that ask the host on behalf of physical tiles: one per side of a column."""
-    ids = tile_ids(tiles)
-    column_and_side = 0b111111 & ~PARTNER_BIT
-    return ids & column_and_side
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +81,7 @@ def requests(targets: npt.ArrayLike) -> Requests:
     place = places(targets)
     bit = 2 * place.row + place.member
     words = np.zeros((len(asking), 2), np.uint32)
-    is_second = bit >= _REQUEST_BITS
-    number = np.where(is_second, bit - _REQUEST_BITS, bit).astype(np.uint32)
+    is_second = bit >= REQUEST_BITS[0]
+    number = np.where(is_second, bit - REQUEST_BITS[0], bit).astype(np.uint32)
     np.bitwise_or.at(words, (row, is_second.astype(int)), np.uint32(1) << number)
     return Requests(asking.astype(np.int64), words)

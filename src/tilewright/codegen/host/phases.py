@@ -19,11 +19,11 @@ from tilewright.isa import FORM_BY_NAME, encode_words
 from tilewright.target.csr import CSRS
 from tilewright.target.flags import SYNC_ZONES
 from tilewright.target.geometry import TILES
-from tilewright.target.host import HOST_WORD, LEAST_PAYLOAD_EVENTS
+from tilewright.target.host import HOST_WORD
+from tilewright.target.host_packets import HEADER_WORDS, PAYLOAD_INTERVAL, ZERO_READ_WORDS
 from tilewright.target.topology import NEUTRAL_MUX, external_muxes
 
 _BOTH_DIRECTIONS = 3
-_HEADER_WORDS = 2
 _VALUE, _PLACE, _ZERO = 8, 9, 15
 """Registers that phases change, all of which calls may change, and the one that is zero."""
 
@@ -81,9 +81,9 @@ def host_phase(found: Packets, tables: Tables, batch: int, pieces: Pieces) -> Ho
     listing.add(_Step.ENTER, np.setdiff1d(targets, owners), "sync u4", SYNC_ZONES["GS2H"])
     counted = found.size[rows] // HOST_WORD
     words = np.bincount(tile, counted, TILES).astype(np.int64)[targets]
-    expected = np.ones_like(words) if is_fetched else words
+    expected = ZERO_READ_WORDS if is_fetched else words
     listing.put(_Step.EXPECT, targets, "INCOMING_DCOUNT", expected)
-    listing.add(_Step.ASK, owners, "send u6,u18,u3", *_sending(_HEADER_WORDS, request))
+    listing.add(_Step.ASK, owners, "send u6,u18,u3", *_sending(HEADER_WORDS, request))
     _list_packets(listing, found, tables, rows, is_fetched)
     listing.add(_Step.RECEIVE, targets, "sync u4", SYNC_ZONES["RECEIVE"])
     listing.add(_Step.COMPLETE, taking_part, "sync u4", SYNC_ZONES["GS2H"])
@@ -150,15 +150,15 @@ def _list_packets(
         goes_on[1:] = tile[1:] == tile[:-1]
     form = "send u6,u18,u3"
     first = ~goes_on
-    sending = _sending(_HEADER_WORDS, head[first])
+    sending = _sending(HEADER_WORDS, head[first])
     listing.add(_Step.EXCHANGE, tile[first], form, *sending, at=place[first])
-    going_on = (_HEADER_WORDS - 1, 0, _BOTH_DIRECTIONS)
+    going_on = (HEADER_WORDS - 1, 0, _BOTH_DIRECTIONS)
     listing.add(_Step.EXCHANGE, tile[goes_on], "sendoff u12,u11,u3", *going_on, at=place[goes_on])
     writes = ~found.is_read[rows]
     words = found.size[rows] // HOST_WORD
     sending = _sending(words[writes], found.place[rows][writes])
     listing.add(_Step.EXCHANGE, tile[writes], form, *sending, at=place[writes] + 1)
-    left = LEAST_PAYLOAD_EVENTS - words
+    left = PAYLOAD_INTERVAL - words
     waits = writes & (left > 0)
     listing.add(_Step.EXCHANGE, tile[waits], "delay u19", left[waits] - 1, at=place[waits] + 2)
 

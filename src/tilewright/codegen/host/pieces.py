@@ -15,15 +15,14 @@ import numpy.typing as npt
 from tilewright.codegen.host.faults import HostError
 from tilewright.codegen.host.packets import (
     HEADER_BYTES,
-    LONG_UNIT,
     MOST_FETCHED,
     MOST_SENT,
     Ints,
-    owners,
 )
 from tilewright.codegen.host.parts import Parts
-from tilewright.codegen.host.window import DESTINATION_UNIT, STAGING_END, TABLES
+from tilewright.codegen.host.window import STAGING_END, TABLES
 from tilewright.target.geometry import TILES
+from tilewright.target.host_packets import DESTINATION_UNIT, LONG_UNIT, owners
 
 ATOM = 8
 _LEAST_STAGING = MOST_SENT

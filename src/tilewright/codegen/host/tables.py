@@ -7,7 +7,6 @@ import numpy as np
 
 from tilewright.codegen.host.packets import (
     HEADER_BYTES,
-    LONG_UNIT,
     MOST_FETCHED,
     MOST_SENT,
     Ints,
@@ -19,6 +18,7 @@ from tilewright.codegen.host.packets import (
 from tilewright.codegen.host.pieces import Pieces, packet_counts
 from tilewright.codegen.host.window import DUMMY, TABLES
 from tilewright.target.geometry import TILES
+from tilewright.target.host_packets import LONG_UNIT
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,9 +8,8 @@ Destinations of packets are multiples of `DESTINATION_UNIT`.
 
 from tilewright.target.geometry import ELEMENT_SIZE
 from tilewright.target.host import PACKET_WINDOW
+from tilewright.target.host_packets import DESTINATION_UNIT
 
-DESTINATION_UNIT = 32
-"""What the host sends lands at multiples of this."""
 COMMAND = PACKET_WINDOW[0]
 """The word that says what to do next, on all tiles."""
 DUMMY = COMMAND + DESTINATION_UNIT
