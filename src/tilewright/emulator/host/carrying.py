@@ -45,12 +45,14 @@ def carry(ready: Ready, space: DeviceSpace, memory: TileMemory, link_is_free: in
 
     Raises `ExchangeFault` for those to host memory that is not attached.
     """
+    words, cycles = np.zeros((2, len(memory.bytes)), np.int64)
+    if not len(ready.packets):
+        return Carried(words, cycles, link_is_free)
     packets = ready.packets[np.argsort(ready.packets["cycle"], kind="stable")]
     buffers = _buffers_of(packets, space)
     arrived, link_is_free = _serve(packets, link_is_free)
     is_read = packets["is_read"] != 0
     read = packets[is_read]
-    words, cycles = np.zeros((2, len(memory.bytes)), np.int64)
     np.add.at(words, read["tile"], np.maximum(read["size"] // HOST_WORD, ZERO_READ_WORDS))
     np.maximum.at(cycles, read["tile"], arrived[is_read])
     tiles = memory.bytes.view(np.uint32)
@@ -80,8 +82,6 @@ def _buffers_of(packets: Array, space: DeviceSpace) -> NDArray[np.int64]:
 
 def _serve(packets: Array, link_is_free: int) -> tuple[NDArray[np.int64], int]:
     """The cycles in which packets have arrived that leave in this order."""
-    if not len(packets):
-        return np.zeros(0, np.int64), link_is_free
     earliest = (packets["cycle"] + HOST_LATENCY.value) * _PER_CYCLE
     earliest[0] = max(int(earliest[0]), link_is_free)
     ends = np.cumsum(packets["size"] * _PER_BYTE)
