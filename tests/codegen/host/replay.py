@@ -4,16 +4,18 @@ The chip executes the bytes of phases, one tile after the other; packets are rea
 that tiles send, as the notes on the protocol describe them. Whatever breaks a rule is an assertion.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from tilewright.codegen.host import TABLES, HostExchange, HostPhase
 from tilewright.isa import decode
 from tilewright.package import Direction, Shards
 
-TILES = 1472
+Work = Callable[[], None]
+U8 = npt.NDArray[np.uint8]
 _BASE, _BYTES = 0x4C000, 0x9C000
 _WINDOW = range(0x50000, 0x54000)
 _MUX, _COUNT = 0xA0, 0xA6
@@ -24,7 +26,7 @@ _NEUTRAL = 0x640
 class _Phase:
     """What is going on between the barriers of entry and completion."""
 
-    host: np.ndarray
+    host: U8
     named: set[int] = field(default_factory=set)
     """Tiles that requests name."""
     sending: set[int] = field(default_factory=set)
@@ -35,7 +37,7 @@ class _Phase:
 class _Tile:
     """One supervisor that executes a phase."""
 
-    def __init__(self, number: int, memory: np.ndarray) -> None:
+    def __init__(self, number: int, memory: U8) -> None:
         self.number, self.memory = number, memory
         self.registers = {15: 0}
         self.csr = {_MUX: _NEUTRAL, _COUNT: 0}
@@ -158,6 +160,10 @@ class _Tile:
         self.memory[address - _BASE :][:4].view("<u4")[0] = value
 
 
+def _nothing() -> None:
+    """No work."""
+
+
 class Replay:
     """Runs calls of an exchange: host memory, and the memory of the tiles that matter."""
 
@@ -167,14 +173,16 @@ class Replay:
         self.host = np.zeros(int(pages.size.sum()), np.uint8)
         self.page_start = pages.index.astype(int) * 4096
         random = np.random.default_rng(7)
-        self.memory = {tile: random.integers(0, 256, _BYTES, np.uint8) for tile in sorted(tiles)}
+        self.memory = {
+            tile: random.integers(0, 256, _BYTES, np.uint8) for tile in sorted({*tiles, *_OWNERS})
+        }
         self.moved: list[int] = []
         """Bytes on the link, for each phase."""
         for tile, memory in self.memory.items():
             table = exchange.tables.of(tile)
             memory[TABLES - _BASE :][: len(table)] = np.frombuffer(table, np.uint8)
 
-    def run(self, number: int, streams: dict[int, np.ndarray], work=lambda: None) -> None:
+    def run(self, number: int, streams: Mapping[int, U8], work: Work = _nothing) -> None:
         """A call, with `work` between what it sends and what it fetches into `streams`."""
         plan, of_call = self.exchange.plan, self.exchange.calls[number]
         batches = plan.batches_of(number)
@@ -187,7 +195,6 @@ class Replay:
         for batch, phase in zip(batches, phases, strict=True):
             if batch - batches.start == 1 + len(of_call.sent):
                 work()
-                work = None
             if streaming:
                 self.host[4096:] = 0xEE
                 self.copy(batch, streams, Direction.TO_DEVICE)
@@ -198,7 +205,7 @@ class Replay:
             for batch in batches:
                 self.copy(batch, streams, Direction.FROM_DEVICE)
 
-    def copy(self, batch: int, streams: dict[int, np.ndarray], direction: Direction) -> None:
+    def copy(self, batch: int, streams: Mapping[int, U8], direction: Direction) -> None:
         plan = self.exchange.plan
         if plan.batches.direction[batch] != direction:
             return
@@ -214,15 +221,10 @@ class Replay:
                 here[:] = there
 
     def phase(self, phase: HostPhase) -> None:
-        """All owners take part; of the others only tiles with memory are executed."""
+        """On all tiles that have memory here, owners of requests among them."""
         going_on = _Phase(self.host)
-        tiles = {
-            tile: _Tile(tile, memory)
-            for tile, memory in {**dict.fromkeys(_OWNERS, _NOTHING), **self.memory}.items()
-        }
-        for tile, state in tiles.items():
-            if state.memory is _NOTHING:
-                state.memory = self.memory.setdefault(tile, _with_table(self.exchange, tile))
+        for tile, memory in self.memory.items():
+            state = _Tile(tile, memory)
             state.execute(phase.code(tile), going_on)
             assert len(state.syncs) == 2
             assert state.csr[_MUX] == _NEUTRAL
@@ -236,17 +238,17 @@ class Replay:
                 memory = self.memory[tile]
                 memory[target - _BASE :][: 8 * atoms] = memory[source - _BASE :][: 8 * atoms]
 
-    def hold(self, shards: Shards, streams: dict[int, np.ndarray]) -> None:
+    def hold(self, shards: Shards, streams: Mapping[int, U8]) -> None:
         """Let tiles hold what streams say."""
         for memory, part in self._shards(shards, streams):
             memory[:] = part
 
-    def expect(self, shards: Shards, streams: dict[int, np.ndarray]) -> None:
+    def expect(self, shards: Shards, streams: Mapping[int, U8]) -> None:
         """That tiles hold what streams say."""
         for memory, part in self._shards(shards, streams):
             np.testing.assert_array_equal(memory, part)
 
-    def _shards(self, shards, streams):
+    def _shards(self, shards: Shards, streams: Mapping[int, U8]) -> Iterator[tuple[U8, U8]]:
         for row in range(len(shards)):
             tile, address, offset, size, tensor = (
                 int(getattr(shards, name)[row])
@@ -256,11 +258,3 @@ class Replay:
 
 
 _OWNERS = [tile for tile in range(64) if tile & 2 == 0]
-_NOTHING = np.zeros(0, np.uint8)
-
-
-def _with_table(exchange: HostExchange, tile: int) -> np.ndarray:
-    memory = np.zeros(_BYTES, np.uint8)
-    table = exchange.tables.of(tile)
-    memory[TABLES - _BASE :][: len(table)] = np.frombuffer(table, np.uint8)
-    return memory

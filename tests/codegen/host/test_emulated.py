@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from tests.codegen.host.emulated import Session
-from tests.codegen.host.test_exchange import even, random_call, stream
+from tests.codegen.host.examples import even, random_call, stream
 from tilewright.codegen.host import HostCall, plan_exchange
 
 
 @pytest.mark.parametrize("seed", [3, 4])
-def test_what_is_sent_arrives_and_comes_back(seed):
+def test_what_is_sent_arrives_and_comes_back(seed: int) -> None:
     call, streams = random_call(np.random.default_rng(seed))
     session = Session(plan_exchange([HostCall("run", 1, call.sent, call.sent)]))
     for number in range(2):
@@ -27,12 +27,13 @@ def test_what_is_sent_arrives_and_comes_back(seed):
     session.stop()
 
 
-def test_all_tiles():
+def test_all_tiles() -> None:
     size = 640
-    call = HostCall("run", 1, even(0, range(1472), 0x60000, size), even(1, range(1472), 0x60000, size))
+    call = HostCall(
+        "run", 1, even(0, range(1472), 0x60000, size), even(1, range(1472), 0x60000, size)
+    )
     session = Session(plan_exchange([call]))
     streams = {0: stream(1472 * size), 1: np.zeros(1472 * size, np.uint8)}
     session.run(streams)
     session.stop()
     np.testing.assert_array_equal(streams[0], streams[1])
-    print(session.cycles, np.diff(session.cycles))

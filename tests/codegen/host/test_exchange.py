@@ -1,26 +1,17 @@
 """Whole exchanges, replayed by an interpreter that knows the protocol only."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
+from tests.codegen.host.examples import U8, even, random_call, shards, stream
 from tests.codegen.host.replay import Replay
-from tilewright.codegen.host import HostCall, HostError, plan_exchange
+from tilewright.codegen.host import HostCall, HostError, HostExchange, plan_exchange
 from tilewright.package import Group, Shards
 
 
-def shards(tensor, tile, address, offset, size):
-    columns = np.broadcast_arrays(tensor, tile, address, offset, size)
-    table = Shards(*(np.array(each, ndmin=1) for each in columns))
-    return table.sorted_by("tensor", "offset")
-
-
-def even(tensor, tiles, address, size):
-    """A tensor in equal parts on tiles."""
-    tiles = np.asarray(tiles)
-    return shards(tensor, tiles, address, size * np.arange(len(tiles)), size)
-
-
-def run(call: HostCall, streams):
+def run(call: HostCall, streams: dict[int, U8]) -> tuple[HostExchange, Replay]:
     """Plan and replay a call; `streams` are what is sent, and what tiles hold to be fetched."""
     exchange = plan_exchange([call])
     replay = Replay(exchange, np.concatenate([call.sent.tile, call.fetched.tile]).tolist())
@@ -36,13 +27,9 @@ def run(call: HostCall, streams):
     return exchange, replay
 
 
-def stream(size, seed=0):
-    return np.random.default_rng(seed).integers(0, 256, size, np.uint8)
-
-
 @pytest.mark.parametrize("size", [4, 8, 12, 60, 64, 68, 124, 1020, 1024, 1028, 5000, 40_000])
 @pytest.mark.parametrize("address", [0x60000, 0x60004])
-def test_sizes(size, address):
+def test_sizes(size: int, address: int) -> None:
     tiles = [0, 2, 63, 1471]
     call = HostCall("run", 1, even(0, tiles, address, size), even(1, tiles, 0x80004, size))
     exchange, replay = run(call, {0: stream(4 * size), 1: stream(4 * size, 1)})
@@ -54,35 +41,14 @@ def test_sizes(size, address):
     assert replay.moved[-1] == 4 * size
 
 
-def random_call(random: np.random.Generator) -> tuple[HostCall, dict[int, np.ndarray]]:
-    """Tensors in uneven parts on few tiles, some parts on several."""
-    tiles = random.choice(1472, 6, replace=False)
-    free = dict.fromkeys(tiles.tolist(), 0x5C000)
-    rows, streams = [], {}
-    for tensor in range(random.integers(1, 6)):
-        parts = int(random.integers(1, 12))
-        sizes = 4 * random.integers(1, random.choice([20, 300, 6000]), parts)
-        starts = np.cumsum(sizes) - sizes
-        streams[tensor] = stream(int(sizes.sum()), tensor)
-        sizes[-1] -= random.integers(0, 4)  # elements of less than a word
-        for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
-            for tile in random.choice(tiles, random.choice([1, 1, 3]), replace=False).tolist():
-                address = free[tile] + 4 * int(random.integers(0, 3))
-                free[tile] = address + -(-size // 4) * 4
-                rows.append((tensor, tile, address, start, size))
-    table = shards(*np.array(rows).T)
-    is_sent = table.tensor % 2 == 0
-    return HostCall("run", 1, table[is_sent], table[~is_sent]), streams
-
-
 @pytest.mark.parametrize("seed", range(12))
-def test_random_calls(seed):
+def test_random_calls(seed: int) -> None:
     call, streams = random_call(np.random.default_rng(seed))
     run(call, streams)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_pages_are_used_again_where_memory_is_short(seed):
+def test_pages_are_used_again_where_memory_is_short(seed: int) -> None:
     tiles = np.random.default_rng(seed).choice(1472, 5, replace=False)
     call = HostCall("run", 1, even(0, tiles, 0x60000, 50_000), even(1, tiles, 0x90000, 60_004))
     exchange = plan_exchange([call], host_memory=120_000)
@@ -99,7 +65,7 @@ def test_pages_are_used_again_where_memory_is_short(seed):
         plan_exchange([call], host_memory=20_000)
 
 
-def test_a_batch_uses_the_window():
+def test_a_batch_uses_the_window() -> None:
     """Small shards of all tiles go in one batch, in one slice; large ones fill the window."""
     small = plan_exchange([HostCall("run", 1, even(0, range(1472), 0x60000, 64))])
     assert len(small.calls[0].sent) == 1
@@ -108,7 +74,7 @@ def test_a_batch_uses_the_window():
     assert len(large.calls[0].sent) == 10
 
 
-def test_calls_of_several_groups():
+def test_calls_of_several_groups() -> None:
     tiles = [5, 70, 900]
     load = HostCall("load", 2, even(0, tiles, 0x60000, 20_000), group=Group.LOAD)
     work = HostCall("run", 1, even(1, tiles, 0x70000, 100), even(2, tiles, 0x78000, 300))
@@ -126,13 +92,13 @@ def test_calls_of_several_groups():
     replay.expect(load.sent, streams)
     for number in range(2):
         given = {2: stream(900, number)}
-        replay.run(1, streams, lambda given=given: replay.hold(work.fetched, given))
+        replay.run(1, streams, partial(replay.hold, work.fetched, given))
         replay.expect(load.sent, streams)
         replay.expect(work.sent, streams)
         np.testing.assert_array_equal(streams[2], given[2])
 
 
-def test_nothing_to_exchange():
+def test_nothing_to_exchange() -> None:
     exchange = plan_exchange([HostCall("run", 1)])
     assert exchange.plan.phases(0) == 2
     Replay(exchange, [3]).run(0, {})
@@ -149,13 +115,13 @@ def test_nothing_to_exchange():
         (shards(0, 3, 0x4FFFC, 0, 8), "belongs to the exchange with the host"),
     ],
 )
-def test_refused(table, message):
+def test_refused(table: Shards, message: str) -> None:
     for call in (HostCall("run", 1, table), HostCall("run", 1, fetched=table)):
         with pytest.raises(HostError, match=message):
             plan_exchange([call])
 
 
-def test_too_many_packets_for_the_window():
+def test_too_many_packets_for_the_window() -> None:
     pieces = shards(0, 7, 0x60000 + 8 * np.arange(3000), 8 * np.arange(3000), 8)
     with pytest.raises(HostError, match=r"tile 7: .* spread what is exchanged over more tiles"):
         plan_exchange([HostCall("run", 1, pieces)])

@@ -18,12 +18,20 @@ from tilewright.codegen.host.packets import packet_words, requests
         (True, True, 0, 0x50180, 0x1000, 4, (0xCC00020C, 0x00004001)),
     ],
 )
-def test_published_packets(is_read, ends, tile, destination, host, size, words):
+def test_published_packets(
+    is_read: bool,
+    ends: bool,
+    tile: int,
+    destination: int,
+    host: int,
+    size: int,
+    words: tuple[int, int],
+) -> None:
     found = packet_words(is_read, ends, tile, destination, host, size)
     assert tuple(found.tolist()) == words
 
 
-def test_the_longest_packet_has_length_0():
+def test_the_longest_packet_has_length_0() -> None:
     assert packet_words(True, False, 0, 0x50200, 0x400, 1024)[1] == 0x10 << 4
 
 
@@ -38,13 +46,13 @@ def test_the_longest_packet_has_length_0():
         (1471, 61, (0, 1 << 21)),
     ],
 )
-def test_published_requests(tile, owner, words):
+def test_published_requests(tile: int, owner: int, words: tuple[int, int]) -> None:
     found = requests([tile])
     assert found.owner.tolist() == [owner]
     assert tuple(found.words[0].tolist()) == words
 
 
-def test_one_request_names_all_tiles_of_an_owner():
+def test_one_request_names_all_tiles_of_an_owner() -> None:
     found = requests(np.arange(1472))
     assert found.owner.tolist() == [tile for tile in range(64) if tile & 2 == 0]
     assert np.all(found.words == [(1 << 24) - 1, (1 << 22) - 1])
