@@ -23,6 +23,7 @@ COMMANDS = {
     "plan": "Plan a graph: formats, grids, predicted cycles and memory.",
     "inspect": "Print what a package holds.",
     "diff": "Print how two packages differ.",
+    "profile": "Print where the cycles of a run go.",
     "demo": "Assemble, link, disassemble and run a shipped kernel.",
     "bench": "Run benchmarks and print their figures.",
 }
