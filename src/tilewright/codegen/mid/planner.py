@@ -23,6 +23,7 @@ from tilewright.codegen.mid.storage import Storage
 from tilewright.codegen.mid.verify import verify
 from tilewright.graph import ComputeGraph, SourceKind
 from tilewright.target.geometry import TILES
+from tilewright.tracing import span
 
 PRICES = (0.0, 1 / 64, 1 / 16, 1 / 4, 1.0, 8.0, 64.0)
 """In cycles per resident byte, tried first: from a copy wherever it helps to one of everything."""
@@ -63,14 +64,22 @@ def plan(graph: ComputeGraph, config: PipelineConfig | None = None) -> Planned:
     the policy, DoesNotFit (with the operator, the memory needed and available, and the nearest
     change that would help) where the memory of a tile does not suffice.
     """
-    graph.verify()
     config = config or PipelineConfig()
-    try:
-        return _Planner(graph, config).planned()
-    except PlanError as fault:
-        if config.policy is KernelPolicy.BUILD and not isinstance(fault, DoesNotFit):
-            raise _missing_kernels(graph, config, fault) from fault
-        raise
+    with span("codegen.mid.plan", graph=graph.name, tiles=config.tiles) as this:
+        graph.verify()
+        try:
+            planned = _Planner(graph, config).planned()
+        except PlanError as fault:
+            if config.policy is KernelPolicy.BUILD and not isinstance(fault, DoesNotFit):
+                raise _missing_kernels(graph, config, fault) from fault
+            raise
+        this.set(
+            operations=sum(
+                isinstance(step, MidOperation) for step, _ in walk_steps(planned.graph.steps)
+            ),
+            cycles=round(planned.graph.cost.total),
+        )
+    return planned
 
 
 def _missing_kernels(graph: ComputeGraph, config: PipelineConfig, fault: PlanError) -> PlanError:
