@@ -10,6 +10,8 @@ from tilewright.cli.passes import Pass, recording
 
 LEAST_SECONDS = 0.1
 """A pass inside another that took less is not worth a line."""
+_SHOWN = 4
+"""Attributes on a line."""
 
 
 @contextmanager
@@ -62,7 +64,8 @@ def _is_told(this: Pass) -> bool:
 
 
 def _text(this: Pass) -> str:
-    said = ", ".join(f"{key} {_value(value)}" for key, value in this.attributes.items())
+    attributes = list(this.attributes.items())[:_SHOWN]
+    said = ", ".join(f"{key} {_value(value)}" for key, value in attributes)
     name = "  " * this.depth + this.name
     return f"{name:<32} {this.seconds or 0:7.2f} s" + (f"   {said}" if said else "")
 

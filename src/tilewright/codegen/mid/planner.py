@@ -8,12 +8,13 @@ is missing.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from tilewright.codegen.mid.assembly import assemble
 from tilewright.codegen.mid.budget import MemoryUse, memory_use
 from tilewright.codegen.mid.config import PipelineConfig
 from tilewright.codegen.mid.faults import DoesNotFit, FormatError, PlanError
+from tilewright.codegen.mid.ideal import ideal_cycles
 from tilewright.codegen.mid.kernels import KernelPolicy
 from tilewright.codegen.mid.layout import resolve
 from tilewright.codegen.mid.midgraph import MidGraph, MidOperation, walk_steps
@@ -23,7 +24,7 @@ from tilewright.codegen.mid.storage import Storage
 from tilewright.codegen.mid.verify import verify
 from tilewright.graph import ComputeGraph, SourceKind
 from tilewright.target.geometry import TILES
-from tilewright.tracing import span
+from tilewright.tracing import Span, span
 
 PRICES = (0.0, 1 / 64, 1 / 16, 1 / 4, 1.0, 8.0, 64.0)
 """In cycles per resident byte, tried first: from a copy wherever it helps to one of everything."""
@@ -73,13 +74,27 @@ def plan(graph: ComputeGraph, config: PipelineConfig | None = None) -> Planned:
             if config.policy is KernelPolicy.BUILD and not isinstance(fault, DoesNotFit):
                 raise _missing_kernels(graph, config, fault) from fault
             raise
-        this.set(
-            operations=sum(
-                isinstance(step, MidOperation) for step, _ in walk_steps(planned.graph.steps)
-            ),
-            cycles=round(planned.graph.cost.total),
-        )
+        _say(this, planned)
     return planned
+
+
+def _say(this: Span, planned: Planned) -> None:
+    operations = [
+        (step, runs)
+        for step, runs in walk_steps(planned.graph.steps)
+        if isinstance(step, MidOperation) and step.plan is not None
+    ]
+    cost = planned.graph.cost
+    this.set(
+        operations=len(operations),
+        cycles=round(cost.total),
+        **{part: round(cycles) for part, cycles in asdict(cost).items()},
+        phases=sum(runs * step.plan.dispatch.phases() for step, runs in operations if step.plan),
+        ideal=round(
+            sum(runs * ideal_cycles(step, planned.graph.tiles) for step, runs in operations)
+        ),
+        memory=planned.memory.total,
+    )
 
 
 def _missing_kernels(graph: ComputeGraph, config: PipelineConfig, fault: PlanError) -> PlanError:
