@@ -42,7 +42,7 @@ def build_key(
     for name, values in sorted((parameters or {}).items()):
         array = np.ascontiguousarray(values)
         digest.update(json.dumps([name, array.dtype.str, array.shape]).encode())
-        digest.update(hashlib.sha256(array).digest())
+        digest.update(hashlib.sha256(array.data).digest())
     return digest.hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""`tilewright run FILE --input NAME=FILE.npy …`: a package on an emulated chip, arrays in and out."""
+"""`tilewright run FILE --input NAME=FILE.npy …`: a package on a device, with arrays."""
 
 from collections.abc import Mapping
 from pathlib import Path

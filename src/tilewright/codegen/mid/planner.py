@@ -74,26 +74,23 @@ def plan(graph: ComputeGraph, config: PipelineConfig | None = None) -> Planned:
             if config.policy is KernelPolicy.BUILD and not isinstance(fault, DoesNotFit):
                 raise _missing_kernels(graph, config, fault) from fault
             raise
-        _say(this, planned)
+        _say(this, planned.graph)
     return planned
 
 
-def _say(this: Span, planned: Planned) -> None:
-    operations = [
-        (step, runs)
-        for step, runs in walk_steps(planned.graph.steps)
+def _say(this: Span, graph: MidGraph) -> None:
+    """What a plan amounts to: cycles of a run by part, phases, and the products' ideal cycles."""
+    planned = [
+        (step, step.plan, runs)
+        for step, runs in walk_steps(graph.steps)
         if isinstance(step, MidOperation) and step.plan is not None
     ]
-    cost = planned.graph.cost
     this.set(
-        operations=len(operations),
-        cycles=round(cost.total),
-        **{part: round(cycles) for part, cycles in asdict(cost).items()},
-        phases=sum(runs * step.plan.dispatch.phases() for step, runs in operations if step.plan),
-        ideal=round(
-            sum(runs * ideal_cycles(step, planned.graph.tiles) for step, runs in operations)
-        ),
-        memory=planned.memory.total,
+        operations=len(planned),
+        cycles=round(graph.cost.total),
+        **{part: round(cycles) for part, cycles in asdict(graph.cost).items()},
+        phases=sum(runs * plan.dispatch.phases() for _, plan, runs in planned),
+        ideal=round(sum(runs * ideal_cycles(step, graph.tiles) for step, _, runs in planned)),
     )
 
 
