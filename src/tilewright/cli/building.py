@@ -18,7 +18,8 @@ from tilewright.package import Application
 from tilewright.target.geometry import MEMORY_SIZE
 from tilewright.target.timing import CLOCK
 
-_PLAN = "codegen.mid.plan"
+PLAN = "codegen.mid.plan"
+"""The pass whose attributes are the plan's figures."""
 _PARTS = ("compute", "exchange", "sync", "reduction", "conversion")
 
 
@@ -38,7 +39,7 @@ class Built:
     @property
     def plan(self) -> dict[str, Any]:
         """What planning says of the plan that was built."""
-        plans = [each.attributes for each in self.passes if each.name == _PLAN]
+        plans = [each.attributes for each in self.passes if each.name == PLAN]
         return plans[-1] if plans else {}
 
 
