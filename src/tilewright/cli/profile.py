@@ -4,13 +4,14 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from tilewright.errors import TilewrightError
 from tilewright.files import FileError
-from tilewright.package import Profile, open_package, read_profile
+from tilewright.package import Application, Profile, Role, open_package, read_profile
 from tilewright.profile import (
     PARTS,
     Analysis,
@@ -34,6 +35,10 @@ def profile(
     group_by: Annotated[
         By, typer.Option(help="What rows of the table have in common.")
     ] = By.OPERATION,
+    is_run: Annotated[
+        bool,
+        typer.Option("--run", help="Run the package, with made-up inputs, for measured cycles."),
+    ] = False,
     perfetto: Annotated[
         Path | None,
         typer.Option(help="Write a trace for ui.perfetto.dev; compressed if it ends with .gz."),
@@ -48,7 +53,7 @@ def profile(
     as_json: Annotated[bool, typer.Option("--json", help="Print the same as JSON.")] = False,
 ) -> None:
     """Print where the cycles of a run go."""
-    found, is_plan = _read(file)
+    found, is_plan = _read(file, is_run)
     analysis = analyse(found)
     groups = grouped(analysis, group_by)
     if perfetto is not None:
@@ -105,7 +110,7 @@ def _cells(group: Group, parts: list[str], is_plan: bool) -> list[str]:
     ]
 
 
-def _read(file: Path) -> tuple[Profile, bool]:
+def _read(file: Path, is_run: bool) -> tuple[Profile, bool]:
     """The profile of a file, and whether it is a plan's."""
     if _head(file)[_MAGIC_AT:].startswith(_PROFILE_MAGIC):
         return read_profile(file), False
@@ -116,7 +121,26 @@ def _read(file: Path) -> tuple[Profile, bool]:
                 f"{file} has no profile plan; compile it with --profile, and run it with "
                 "--profile OUT.ipuprof for measured cycles"
             )
+        if is_run:
+            return _measured(application), False
         return planned_profile(plan, application.producer), True
+
+
+def _measured(application: Application) -> Profile:
+    """Of a run with random numbers and ones; programs take the same cycles with others."""
+    from tilewright.runtime import open_device
+
+    random = np.random.default_rng(0)
+    inputs = {
+        tensor.name: random.normal(size=tensor.shape).astype(tensor.element.dtype)
+        if tensor.element.dtype.kind == "f"
+        else np.ones(tensor.shape, tensor.element.dtype)
+        for tensor in application.tensors
+        if tensor.role is Role.INPUT
+    }
+    with open_device() as device, device.load(application) as session:
+        session.run(inputs)
+        return session.profile()
 
 
 def _head(file: Path) -> bytes:
