@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from tilewright.cli.building import Built, summary_lines
+from tilewright.cli.cycles import cycles_text
 from tilewright.cli.embed import nearest_lines
 from tilewright.cli.embedding import (
     Embedded,
@@ -35,7 +36,6 @@ from tilewright.frontend import (
 from tilewright.package import write_package
 from tilewright.profile import analyse
 from tilewright.target.geometry import TILES
-from tilewright.target.timing import CLOCK
 
 SENTENCES = (
     "A cat sleeps on the warm window sill.",
@@ -90,15 +90,12 @@ def _checkpoint(folder: Path) -> Checkpoint:
 
 
 def _cycles(made: Built, found: Embedded) -> Iterator[str]:
-    (cycles,) = found.cycles
-    yield (
-        f"the run    {cycles:,} cycles, {cycles / CLOCK.value * 1e6:,.1f} µs at the card's "
-        f"{CLOCK.value / 1e9:g} GHz"
-    )
-    if found.profile is not None:
-        yield from (f"           {line}" for line in totals(analyse(found.profile)))
+    (run,) = found.runs
+    yield f"the run    {cycles_text(found.runs)}"
+    if run.profile is not None:
+        yield from (f"           {line}" for line in totals(analyse(run.profile)))
     if made.plan:
-        yield f"           matrix units at {made.plan['ideal'] / cycles:.1%} of their peak"
+        yield f"           matrix units at {made.plan['ideal'] / run.cycles:.1%} of their peak"
     yield f"wall time  load {found.load_seconds:.1f} s, emulation {found.run_seconds:.1f} s"
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import typer
 
 from tilewright.cli.checkpoints import named_checkpoint, weights_format
+from tilewright.cli.cycles import cycles_text
 from tilewright.cli.embedding import (
     Floats,
     Sizes,
@@ -18,7 +19,6 @@ from tilewright.cli.embedding import (
 )
 from tilewright.files import writing_atomically
 from tilewright.target.geometry import TILES
-from tilewright.target.timing import CLOCK
 
 _MOST_BATCH = 8
 """Texts of a run, unless it is said how many."""
@@ -57,11 +57,9 @@ def embed(
             np.save(file, found.vectors, allow_pickle=False)
     for line in nearest_lines(sentences, cosines(found.vectors, found.vectors)):
         print(line)
-    total = sum(found.cycles)
     print(
-        f"{len(found.cycles)} × {sizes.batch} texts of up to {sizes.tokens} tokens on {tiles:,} "
-        f"tiles: {total:,} cycles, {total / CLOCK.value * 1e6:,.1f} µs on the card; emulated in "
-        f"{found.run_seconds:.1f} s"
+        f"{len(found.runs)} × {sizes.batch} texts of up to {sizes.tokens} tokens on {tiles:,} "
+        f"tiles: {cycles_text(found.runs)}; emulated in {found.run_seconds:.1f} s"
     )
     cut = int(texts.truncated.sum())
     if cut:

@@ -17,8 +17,7 @@ from tilewright.frontend import (
     sentence_vectors,
 )
 from tilewright.graph import DType
-from tilewright.package import Profile
-from tilewright.runtime import open_device
+from tilewright.runtime import RunResult, open_device
 
 Floats = NDArray[np.float32]
 
@@ -37,14 +36,12 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Vectors of texts, and what it took: cycles of each run, wall seconds."""
+    """Vectors of texts, and what it took: runs with their cycles, wall seconds."""
 
     vectors: Floats
-    cycles: tuple[int, ...]
+    runs: tuple[RunResult, ...]
     load_seconds: float
     run_seconds: float
-    profile: Profile | None
-    """Of the last run, if the package samples its cycles."""
 
 
 def fitting_tokens(checkpoint: Checkpoint, texts: TokenBatch) -> int:
@@ -66,18 +63,16 @@ def embed_texts(
 ) -> Embedded:
     """The vectors of texts, by a package of `encoder_package` with the same sizes."""
     start = perf_counter()
-    vectors, cycles = [], []
+    vectors: list[Floats] = []
+    runs: list[RunResult] = []
     with open_device(device) as opened, opened.load(made.application) as session:
         loaded = perf_counter()
         for part in _batches(texts, sizes.batch):
             inputs = encoder_inputs(checkpoint, part, sizes.batch, sizes.tokens)
-            result = session.run(inputs)
-            vectors.append(sentence_vectors(checkpoint, result.outputs, part.counts))
-            cycles.append(result.cycles)
-        has_profile = made.application.profile_plan is not None
-        profile = session.profile() if has_profile else None
+            runs.append(session.run(inputs))
+            vectors.append(sentence_vectors(checkpoint, runs[-1].outputs, part.counts))
         ended = perf_counter()
-    return Embedded(np.concatenate(vectors), tuple(cycles), loaded - start, ended - loaded, profile)
+    return Embedded(np.concatenate(vectors), tuple(runs), loaded - start, ended - loaded)
 
 
 def cosines(one: Floats, other: Floats) -> Floats:

@@ -9,14 +9,11 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from tilewright.cli.progress import progress
+from tilewright.cli.cycles import cycles_text
 from tilewright.errors import TilewrightError
 from tilewright.files import FileError, writing_atomically
-from tilewright.package import Role, open_package, with_parameters, write_profile
+from tilewright.package import Role, open_package, write_profile
 from tilewright.runtime import open_device
-from tilewright.target.timing import CLOCK
-
-Arrays = dict[str, NDArray[Any]]
 
 
 def run(
@@ -41,25 +38,22 @@ def run(
     """Run a package on a device, and print or write its outputs."""
     arrays = dict(_read_input(each) for each in inputs or [])
     with open_package(file) as application:
-        names = [each.name for each in application.tensors if each.role is Role.OUTPUT]
-        places = _places(outputs or [], names)
-        if profile is not None and application.profile_plan is None:
+        plan = application.profile_plan
+        if profile is not None and plan is None:
             raise TilewrightError(f"{file} takes no cycle samples; compile it with --profile")
-        if parameters is not None:
-            application = with_parameters(application, _tensors(parameters))
-        with progress(), open_device(device) as opened, opened.load(application) as session:
+        names = [each.name for each in application.tensors if each.role is Role.OUTPUT]
+        places = _places(
+            outputs or [], [name for name in names if plan is None or name != plan.tensor]
+        )
+        with open_device(device) as opened, opened.load(application, parameters) as session:
             for _ in range(repeat):
                 start = perf_counter()
                 result = session.run(arrays)
-                _tell(result.cycles, perf_counter() - start)
+                seconds = perf_counter() - start
+                print(f"{cycles_text([result])}; emulated in {seconds:.2f} s")
             if profile is not None:
                 write_profile(session.profile(), profile)
     _put(result.outputs, places)
-
-
-def _tell(cycles: int, seconds: float) -> None:
-    microseconds = cycles / CLOCK.value * 1e6
-    print(f"{cycles:,} cycles, {microseconds:,.1f} µs on the card; emulated in {seconds:.2f} s")
 
 
 def _read_input(text: str) -> tuple[str, NDArray[Any]]:
@@ -97,18 +91,6 @@ def _places(texts: list[str], names: list[str]) -> dict[str, Path]:
             raise TilewrightError(f"the package has no output '{name}'; it has: {', '.join(names)}")
         places[name] = place
     return places
-
-
-def _tensors(path: Path) -> Arrays:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    try:
-        return dict(load_file(path))
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}") from error
-    except SafetensorError as error:
-        raise FileError(f"{path} is no safetensors file: {error}") from error
 
 
 def _put(outputs: Mapping[str, NDArray[Any]], places: Mapping[str, Path]) -> None:

@@ -33,9 +33,9 @@ from tilewright.frontend import (
     write_seeded_checkpoint,
 )
 from tilewright.graph import ComputeGraph, Precision, evaluate
-from tilewright.package import Profile, write_package
+from tilewright.package import write_package
 from tilewright.profile import analyse
-from tilewright.runtime import open_device
+from tilewright.runtime import RunResult, open_device
 from tilewright.target.geometry import TILES
 
 Arrays = dict[str, NDArray[Any]]
@@ -62,10 +62,8 @@ class Ran:
 
     passes: list[Pass]
     package_bytes: int
-    cycles: int
     seconds: float
-    outputs: Mapping[str, NDArray[Any]]
-    profile: Profile | None
+    result: RunResult
 
 
 def model_figures() -> list[Figure]:
@@ -80,7 +78,8 @@ def _measured(name: str) -> list[Figure]:
     ran = _ran(job, profile=False)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB
     plan = [each.attributes for each in ran.passes if each.name == PLAN][-1]
-    agreement = np.diag(cosines(job.rows(ran.outputs), job.expected))
+    agreement = np.diag(cosines(job.rows(ran.result.outputs), job.expected))
+    cycles = ran.result.cycles
     build = sum(each.seconds or 0.0 for each in ran.passes if each.depth == 0)
     prefix = f"model.{name}"
     return [
@@ -91,12 +90,13 @@ def _measured(name: str) -> list[Figure]:
             if each.depth == 1
         ),
         Figure(f"{prefix}.package_bytes", ran.package_bytes, "bytes"),
-        Figure(f"{prefix}.cycles", ran.cycles, "cycles"),
+        Figure(f"{prefix}.cycles", cycles, "cycles"),
+        Figure(f"{prefix}.host_cycles", ran.result.host_cycles, "cycles"),
         Figure(f"{prefix}.predicted", plan["cycles"], "cycles"),
         *_parts(prefix, job),
-        Figure(f"{prefix}.utilisation", plan["ideal"] / ran.cycles, "ratio"),
+        Figure(f"{prefix}.utilisation", plan["ideal"] / cycles, "ratio"),
         Figure(f"{prefix}.run_seconds", ran.seconds, "s"),
-        Figure(f"{prefix}.cycles_per_second", ran.cycles / ran.seconds, "cycles/s"),
+        Figure(f"{prefix}.cycles_per_second", cycles / ran.seconds, "cycles/s"),
         Figure(f"{prefix}.peak_bytes", peak, "bytes"),
         Figure(f"{prefix}.cosine", float(agreement.min()), "ratio"),
     ]
@@ -104,10 +104,10 @@ def _measured(name: str) -> list[Figure]:
 
 def _parts(prefix: str, job: Job) -> list[Figure]:
     """Cycles by part, of a program that samples its counters, which takes a few cycles itself."""
-    profile = _ran(job, profile=True).profile
+    profile = _ran(job, profile=True).result.profile
     assert profile is not None
     parts = analyse(profile).parts
-    return [Figure(f"{prefix}.{part}_cycles", cycles, "cycles") for part, cycles in parts.items()]
+    return [Figure(f"{prefix}.path_{part}", cycles, "cycles") for part, cycles in parts.items()]
 
 
 def _ran(job: Job, *, profile: bool) -> Ran:
@@ -124,8 +124,7 @@ def _ran(job: Job, *, profile: bool) -> Ran:
             start = perf_counter()
             result = session.run(job.inputs)
             seconds = perf_counter() - start
-            found = session.profile() if profile else None
-    return Ran(passes, size, result.cycles, seconds, result.outputs, found)
+    return Ran(passes, size, seconds, result)
 
 
 def _minilm(batch: int) -> Job:
