@@ -117,7 +117,9 @@ def _source(
     if source.constant is not None:
         array = _prepared(source.constant.evaluate([]), source.prepared)
         tensor = _stored_tensor(source.name, storage)
-        return Binding(tensor, buffer, pieces, _stream(tensor, storage, array), SegmentKind.CONSTANT)
+        return Binding(
+            tensor, buffer, pieces, _stream(tensor, storage, array), SegmentKind.CONSTANT
+        )
     assert shape is not None, "sources that are no constants are the graph's"
     try:
         axes = relate(shape, source.prepared)

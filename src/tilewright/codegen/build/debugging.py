@@ -1,4 +1,4 @@
-"""Where code comes from: symbols and lines of kernels, and the work that each tile's program does."""
+"""Where code comes from: symbols and lines of kernels, and which work programs do."""
 
 from collections.abc import Iterator
 

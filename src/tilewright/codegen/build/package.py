@@ -62,7 +62,7 @@ def build_package(
         schedule,
         frame=frames,
         environment=config.environment(),
-        inputs=[each.buffer for each in bound if _is_input(each)],
+        inputs=[each.buffer for each in bound if _is_input(each) and each.buffer is not None],
         samples=0 if samples is None else samples.count,
         samples_steps=profiling is Profiling.STEPS,
     )
@@ -89,9 +89,7 @@ class _Frames:
         tensors = [each for each in self._bound if _is_tensor(each)]
         found = shards(memory, tensors)
         with span("codegen.build.host") as this:
-            sent, fetched = (
-                _chosen(found, tensors, role) for role in (Role.INPUT, Role.OUTPUT)
-            )
+            sent, fetched = (_chosen(found, tensors, role) for role in (Role.INPUT, Role.OUTPUT))
             self.exchange = plan_exchange([HostCall(RUN, RUN_COMMAND, sent, fetched)])
             this.set(batches=len(self.exchange.plan.batches))
         return SessionFrame(self.exchange, memory, self._profiling)

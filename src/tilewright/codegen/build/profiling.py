@@ -122,12 +122,15 @@ class _Walk:
             yield self._step(step, mine)
 
     def _step(self, step: KernelStep | CopyStep | ExchangeStep, work: Sequence[Work]) -> _Step:
-        kind, kernel = StepKind.COMPUTE, "copy"
+        kind = StepKind.COMPUTE
+        kernel: str | None = None
         match step:
             case KernelStep():
                 kernel = step.kernel
+            case CopyStep():
+                kernel = "copy"
             case ExchangeStep():
-                kind, kernel = StepKind.EXCHANGE, None
+                kind = StepKind.EXCHANGE
                 self.phase += 1
         planned = sum(self._cycles(each) for each in work)
         return _Step(kind, step.provenance.operation, kernel, self.phase, self.epoch, planned)

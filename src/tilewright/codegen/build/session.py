@@ -1,10 +1,10 @@
 """What programs do around the graph: wait for commands, exchange with the host, sample cycles.
 
-    start-up; the host opens its session
-    again and again:
-        the command of the host comes to all tiles
-        any but that to run: leave the completion word, stop
-        inputs come; the graph; outputs go
+start-up; the host opens its session
+again and again:
+    the command of the host comes to all tiles
+    any but that to run: leave the completion word, stop
+    inputs come; the graph; outputs go
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,9 +23,7 @@ RUN, RUN_COMMAND = "run", 1
 class SessionFrame:
     """The frame of a program whose host does its part as `exchange` says."""
 
-    def __init__(
-        self, exchange: HostExchange, memory: DataMemory, profiling: Profiling
-    ) -> None:
+    def __init__(self, exchange: HostExchange, memory: DataMemory, profiling: Profiling) -> None:
         (self._call,) = exchange.calls
         self._command = exchange.command
         self._samples = memory.samples

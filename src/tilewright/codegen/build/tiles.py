@@ -37,9 +37,7 @@ def shards(memory: DataMemory, bindings: Sequence[Binding]) -> Shards:
     for number, binding in enumerate(bindings):
         tile, address = _places(memory, binding)
         pieces = binding.pieces
-        parts.append(
-            Shards(np.full(len(tile), number), tile, address, pieces.offset, pieces.size)
-        )
+        parts.append(Shards(np.full(len(tile), number), tile, address, pieces.offset, pieces.size))
     columns = {
         name: np.concatenate([getattr(part, name) for part in parts]) for name in Shards.columns()
     }
@@ -92,9 +90,7 @@ def _content_rows(
             continue
         tile, address = _places(program.memory, binding)
         pieces = binding.pieces
-        rows = np.empty((len(tile), len(Segments.columns())), np.int64)
-        blob = blobs.add(binding.content)
-        columns = (tile, address, pieces.size, binding.segments, blob, pieces.offset, pieces.size)
-        for number, column in enumerate(columns):
-            rows[:, number] = column
-        yield rows
+        blob = np.full(len(tile), blobs.add(binding.content))
+        kind = np.full(len(tile), binding.segments)
+        columns = (tile, address, pieces.size, kind, blob, pieces.offset, pieces.size)
+        yield np.stack(columns, axis=1)

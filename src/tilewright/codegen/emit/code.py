@@ -92,8 +92,8 @@ class _Run:
 class TileCode:
     """Code that grows instruction by instruction, through `regions`, which start at even words.
 
-    `functions` are addresses by name, at least of those of the runtime that are needed. Every method raises
-    `EmissionError` when the regions are full.
+    `functions` are addresses by name, at least of those of the runtime that are needed. Every
+    method raises `EmissionError` when the regions are full.
     """
 
     def __init__(self, regions: Sequence[Region], functions: Mapping[str, int]) -> None:
