@@ -285,4 +285,3 @@ class HostSession:
                 outputs[tensor.name] = from_stored(tensor, tensor.from_stream(stream))
         known = tuple(each for each in times if each is not None)
         return RunResult(outputs, known if len(known) == len(times) else (), profile)
-
