@@ -197,15 +197,20 @@ def code(tile: int) -> tuple[bytes, dict[str, int]]:
     return bytes(segment.data), {name: image.symbols[name] for name in LABELS}
 
 
-def application(rows: int = 1, parameters: Source = Source.FILE) -> Application:
-    """The package of a device with so many rows of tiles; w is bound when it is loaded."""
+def application(
+    rows: int = 1, parameters: Source = Source.FILE, shares_pages: bool = False
+) -> Application:
+    """The package of a device with so many rows of tiles; w is bound when it is loaded.
+
+    x, w and y lie one behind the other on page 1, or all in one place.
+    """
     tiles = 64 * rows
     blobs = BlobBuilder()
     numbers = np.arange(tiles)
     columns = []
     for tile in range(tiles):
         content, _ = code(tile)
-        table = _packets(tile, rows).tobytes()
+        table = _packets(tile, rows, shares_pages).tobytes()
         columns += [
             (tile, START, len(content), SegmentKind.CODE, blobs.add(content), 0, len(content)),
             (tile, TABLE, len(table), SegmentKind.PACKETS, blobs.add(table), 0, len(table)),
@@ -219,8 +224,7 @@ def application(rows: int = 1, parameters: Source = Source.FILE) -> Application:
     if parameters is Source.FILE:
         w = replace(w, source=parameters, source_name="layer.w")
     else:
-        content = np.arange(tiles * WORDS, dtype="<i4")
-        w = replace(w, source=parameters, blob=blobs.add(content))
+        w = replace(w, source=parameters, blob=blobs.add(np.arange(tiles * WORDS, dtype="<i4")))
     plan, debug = blobs.add(write_profile_plan(_plan(tiles))), blobs.add(write_debug(_debug(tiles)))
     return Application(
         entries=[START] * tiles,
@@ -239,7 +243,7 @@ def application(rows: int = 1, parameters: Source = Source.FILE) -> Application:
             offset=np.concatenate([numbers * part for _, part in shards]),
             size=np.repeat([part for _, part in shards], tiles),
         ),
-        host=_host(tiles),
+        host=_host(tiles, shares_pages),
         configuration=Configuration([0x2010, 0x4018], [5, 6], [0, 1]),
         completion=Completion(STATE, 1),
         profile_plan_blob=plan,
@@ -248,13 +252,22 @@ def application(rows: int = 1, parameters: Source = Source.FILE) -> Application:
     )
 
 
-def _packets(tile: int, rows: int) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
-    """The table of packets of a tile: x, w and y lie one behind the other on page 1."""
+def _places(tiles: int, shares_pages: bool) -> list[int]:
+    """Where x, w, y and the samples of all tiles are on page 1."""
+    size = 4 * WORDS * tiles
+    return [0, 0, 0, size] if shares_pages else [0, size, 2 * size, 3 * size]
+
+
+def _packets(
+    tile: int, rows: int, shares_pages: bool
+) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
+    """The table of packets of a tile."""
     tiles, size = 64 * rows, 4 * WORDS
     request = 4**rows - 1
-    of_x = 0x1000 + size * tile
-    of_w, of_y = of_x + size * tiles, of_x + 2 * size * tiles
-    of_samples = 0x1000 + 3 * size * tiles + SAMPLE_BYTES * tile
+    places = _places(tiles, shares_pages)
+    of_x, of_w, of_y, of_samples = (0x1000 + place for place in places)
+    of_x, of_w, of_y = (each + size * tile for each in (of_x, of_w, of_y))
+    of_samples += SAMPLE_BYTES * tile
 
     def header(form: int, offset: int, count: int, unit: int, destination: int = 0) -> list[int]:
         first = form << 29 | tile << 15
@@ -274,9 +287,10 @@ def _packets(tile: int, rows: int) -> np.ndarray[tuple[int], np.dtype[np.uint32]
     return np.array(words, "<u4").reshape(-1)
 
 
-def _host(tiles: int) -> HostPlan:
+def _host(tiles: int, shares_pages: bool) -> HostPlan:
     size = 4 * WORDS * tiles
-    page = -(-(3 * size + SAMPLE_BYTES * tiles) // 4096) * 4096
+    of_x, of_w, of_y, of_samples = _places(tiles, shares_pages)
+    page = -(-(of_samples + SAMPLE_BYTES * tiles) // 4096) * 4096
     to, back = Direction.TO_DEVICE, Direction.FROM_DEVICE
     return HostPlan(
         pages=Pages([0, 1], [4096, page]),
@@ -291,7 +305,7 @@ def _host(tiles: int) -> HostPlan:
             tensor=[2, 0, 1, 3],
             offset=[0, 0, 0, 0],
             page=[1, 1, 1, 1],
-            page_offset=[size, 0, 2 * size, 3 * size],
+            page_offset=[of_w, of_x, of_y, of_samples],
             size=[size, size, size, SAMPLE_BYTES * tiles],
         ),
         entry_points=(
