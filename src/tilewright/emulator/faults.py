@@ -29,6 +29,12 @@ class TileFault(TilewrightError):
         return type(self)(self.cause, place)
 
 
+class RetirementBreakFault(TileFault):
+    """The debug port asked the context to stop."""
+
+    number, name, is_debug = 1, "RBRK", True
+
+
 class Break0Fault(TileFault):
     """`trap` with an even number."""
 
@@ -333,6 +339,12 @@ class PageFault(ExchangeFault):
     """A packet for host memory that is not attached, or beyond what can be."""
 
     name = "PAGE_NOT_ATTACHED"
+
+
+class HostRaceFault(ExchangeFault):
+    """Packets of one time for the same host memory, of which one writes: their order is open."""
+
+    name = "HOST_RACE"
 
 
 class PayloadIntervalFault(ExchangeFault):

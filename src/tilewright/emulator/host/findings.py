@@ -18,27 +18,29 @@ class Finding(IntEnum):
     WRONG_MUX = 1
     CHANGED_MUX = 2
     CONTROL = 3
-    NO_STREAM = 4
-    SEND_OUTSIDE = 5
-    FORMAT = 6
-    SPARE_BITS = 7
-    OTHER_TILE = 8
-    STREAM_BITS = 9
-    EMPTY_WRITE = 10
-    TRUNCATED = 11
-    BEYOND_SPACE = 12
-    CROSSING = 13
-    OUTSIDE_WINDOW = 14
-    INTERVAL = 15
-    AFTER_END = 16
-    NOT_ATTACHED = 17
-    NO_OWNER = 18
-    NO_MASTER = 19
-    SECOND_REQUEST = 20
-    REQUEST_BITS = 21
-    UNCOVERED = 22
-    NO_REQUEST = 23
-    NO_END = 24
+    SEND_OUTSIDE = 4
+    SEND_FROM_CODE = 5
+    WORDS_FOR_CODE = 6
+    FORMAT = 7
+    SPARE_BITS = 8
+    OTHER_TILE = 9
+    STREAM_BITS = 10
+    EMPTY_WRITE = 11
+    TRUNCATED = 12
+    BEYOND_SPACE = 13
+    CROSSING = 14
+    OUTSIDE_WINDOW = 15
+    INTERVAL = 16
+    AFTER_END = 17
+    NOT_ATTACHED = 18
+    RACE = 19
+    NO_OWNER = 20
+    NO_MASTER = 21
+    SECOND_REQUEST = 22
+    REQUEST_BITS = 23
+    UNCOVERED = 24
+    NO_REQUEST = 25
+    NO_END = 26
 
 
 class _Told(NamedTuple):
@@ -65,12 +67,16 @@ _TOLD = {
         "sets a source, a pointer or a format in a phase with the host, where headers of packets "
         "say where words go",
     ),
-    Finding.NO_STREAM: _Told(
-        faults.NoStreamFault, "goes on with a stream that no send has started"
-    ),
     Finding.SEND_OUTSIDE: _Told(
         faults.SendAddressFault,
         "sends {0} words from {1:#x}, which is misaligned or not all in tile memory",
+    ),
+    Finding.SEND_FROM_CODE: _Told(
+        faults.SendConflictFault, "sends from {0:#x}, in a memory element that holds the row"
+    ),
+    Finding.WORDS_FOR_CODE: _Told(
+        faults.ReceiveFetchClashFault,
+        "{0} bytes of the host for {1:#x}, in a memory element that holds the row",
     ),
     Finding.FORMAT: _Told(
         faults.PacketFault, "{0:#010x} has format {1}, of which tiles send no packets"
@@ -110,6 +116,10 @@ _TOLD = {
     ),
     Finding.NOT_ATTACHED: _Told(
         faults.PageFault, "{0} bytes at {1:#x} of the host, where no memory is attached"
+    ),
+    Finding.RACE: _Told(
+        faults.HostRaceFault,
+        "{0} bytes at {1:#x} of the host are those of another packet, too, and one of them writes",
     ),
     Finding.NO_OWNER: _Told(
         faults.UnexpectedRequestFault, "a request of a tile that owns none; those of tile {0} do"
