@@ -9,11 +9,12 @@ from tilewright.device.kernels.gemm import GEMM
 from tilewright.device.kernels.movement import MOVEMENT
 from tilewright.device.kernels.rows import WITH_COLUMN, WITH_ROW
 from tilewright.device.kernels.rowwise import ROWWISE, SPLIT
+from tilewright.device.kernels.softmax import SOFTMAX
 from tilewright.device.kernels.spec import Kernel, KernelFault
 from tilewright.device.kernels.unary import UNARY
 from tilewright.device.kernels.weights import WEIGHTS
 
-_FAMILIES = (BINARY, WITH_ROW, WITH_COLUMN, UNARY, CASTS, ROWWISE, SPLIT, GEMM, MOVEMENT, WEIGHTS)
+_FAMILIES = (BINARY, WITH_ROW, WITH_COLUMN, UNARY, CASTS, SOFTMAX, ROWWISE, SPLIT, GEMM, MOVEMENT, WEIGHTS)
 
 KERNELS: Mapping[str, Kernel] = MappingProxyType(
     {kernel.name: kernel for family in _FAMILIES for kernel in family}

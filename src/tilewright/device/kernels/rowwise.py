@@ -1,4 +1,4 @@
-"""Softmax and normalised rows: `softmax.S`, `norms.S`; split over tiles: `norms_split.S`."""
+"""Normalised rows: `norms.S`; split over tiles: `norms_split.S`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,13 +35,6 @@ def _rows_of(sizes: Sizes, inputs: Arrays) -> Rows:
     rows = inputs["x"].astype(np.float64).reshape(sizes["rows"], -1)
     unpadded: Rows = rows[:, : sizes["n"]]
     return unpadded
-
-
-def softmax(sizes: Sizes, inputs: Arrays) -> Rows:
-    x = _rows_of(sizes, inputs)
-    exponentials = np.exp(x - x.max(axis=1, keepdims=True))
-    shares_of_one: Rows = exponentials / exponentials.sum(axis=1, keepdims=True)
-    return shares_of_one
 
 
 def layer_norm(sizes: Sizes, inputs: Arrays) -> Rows:
@@ -83,7 +76,7 @@ def _rowwise(
     steps: _Steps,
     accuracy: Accuracy,
 ) -> Kernel:
-    """`vectors` are names of operands of n elements; with them goes an epsilon."""
+    """`vectors` are names of operands of n elements."""
     grain = per_atom(dtype)
 
     def atoms(sizes: Sizes) -> int:
@@ -99,8 +92,7 @@ def _rowwise(
     more: tuple[Array | Scalar, ...] = tuple(
         Array(each, dtype, Role.INPUT, lambda sizes: sizes["n"]) for each in vectors
     )
-    if vectors:
-        more += (_EPSILON,)
+    more += (_EPSILON,)
 
     def cycles(sizes: Sizes, places: Places) -> int:
         further = atoms(sizes) - 1
@@ -128,11 +120,6 @@ def _rowwise(
     )
 
 
-def _softmax(dtype: str, steps: _Steps, accuracy: Accuracy) -> Kernel:
-    summary = "z = softmax of each row"
-    return _rowwise("softmax", dtype, summary, "softmax.S", (), softmax, steps, accuracy)
-
-
 def _layer_norm(dtype: str, steps: _Steps, accuracy: Accuracy) -> Kernel:
     summary = "z = (x - mean) / sqrt(variance + epsilon) · gain + bias, row by row"
     vectors = ("gain", "bias")
@@ -145,10 +132,8 @@ def _rms_norm(dtype: str, steps: _Steps, accuracy: Accuracy) -> Kernel:
 
 
 ROWWISE = (
-    _softmax("f2", _Steps(52, 22), Accuracy(2.0**-24, 3.02 * _HALF)),
     _layer_norm("f2", _Steps(66, 16), Accuracy(8 * _HALF, 3.02 * _HALF)),
     _rms_norm("f2", _Steps(45, 11), Accuracy(2.0**-24, 3.02 * _HALF)),
-    _softmax("f4", _Steps(33, 11), Accuracy(0, 40 * _SINGLE)),
     _layer_norm("f4", _Steps(53, 8), Accuracy(40 * _SINGLE, 40 * _SINGLE)),
     _rms_norm("f4", _Steps(36, 5), Accuracy(0, 40 * _SINGLE)),
 )
