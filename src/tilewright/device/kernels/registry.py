@@ -14,7 +14,19 @@ from tilewright.device.kernels.spec import Kernel, KernelFault
 from tilewright.device.kernels.unary import UNARY
 from tilewright.device.kernels.weights import WEIGHTS
 
-_FAMILIES = (BINARY, WITH_ROW, WITH_COLUMN, UNARY, CASTS, SOFTMAX, ROWWISE, SPLIT, GEMM, MOVEMENT, WEIGHTS)
+_FAMILIES = (
+    BINARY,
+    WITH_ROW,
+    WITH_COLUMN,
+    UNARY,
+    CASTS,
+    SOFTMAX,
+    ROWWISE,
+    SPLIT,
+    GEMM,
+    MOVEMENT,
+    WEIGHTS,
+)
 
 KERNELS: Mapping[str, Kernel] = MappingProxyType(
     {kernel.name: kernel for family in _FAMILIES for kernel in family}
@@ -24,7 +36,6 @@ REQUIRED: frozenset[str] = frozenset(
     {
         *("cast_f32_f8", "cast_f8_f32"),
         *("epilogue_f16", "epilogue_f32", "reduce_f16", "reduce_f32"),
-        *("row_apply_f32", "row_statistics_f32"),
         *("softmax_apply_f16", "softmax_apply_f32"),
         *("softmax_statistics_f16", "softmax_statistics_f32"),
     }

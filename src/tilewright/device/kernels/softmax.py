@@ -128,7 +128,9 @@ def _few_cycles(sizes: Sizes, places: Places) -> int:
         last = part + own * parts == further[row]
         cleared = -(-(atoms - part) // parts) - own - last
         launches[0].append(52 + 6 * last + own)
-        launches[1].append(22 + 2 * parts + (5 + 20 * own + 2 * (own > 1) if own else 0) + 28 * last)
+        launches[1].append(
+            22 + 2 * parts + (5 + 20 * own + 2 * (own > 1) if own else 0) + 28 * last
+        )
         launches[2].append(16 + 2 * parts + 3 * (own + last) + cleared)
     cycle = 12 + 8
     for steps in launches:
