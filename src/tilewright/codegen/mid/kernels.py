@@ -103,7 +103,6 @@ _WRITTEN_CASTS = ("cast_f16_f32", "cast_f32_f16")
 _NOT_WRITTEN = frozenset(
     {
         *("reduce_f16", "reduce_f32", "repack_unpack"),
-        *(f"softmax_{stage}_f{bits}" for stage in ("statistics", "apply") for bits in (16, 32)),
         *(
             name
             for source, target in permutations(Precision, 2)

@@ -10,6 +10,7 @@ from tilewright.device.kernels.movement import MOVEMENT
 from tilewright.device.kernels.rows import WITH_COLUMN, WITH_ROW
 from tilewright.device.kernels.rowwise import ROWWISE, SPLIT
 from tilewright.device.kernels.softmax import SOFTMAX
+from tilewright.device.kernels.softmax_split import SPLIT_SOFTMAX
 from tilewright.device.kernels.spec import Kernel, KernelFault
 from tilewright.device.kernels.unary import UNARY
 from tilewright.device.kernels.weights import WEIGHTS
@@ -21,6 +22,7 @@ _FAMILIES = (
     UNARY,
     CASTS,
     SOFTMAX,
+    SPLIT_SOFTMAX,
     ROWWISE,
     SPLIT,
     GEMM,
@@ -36,8 +38,6 @@ REQUIRED: frozenset[str] = frozenset(
     {
         *("cast_f32_f8", "cast_f8_f32"),
         *("epilogue_f16", "epilogue_f32", "reduce_f16", "reduce_f32"),
-        *("softmax_apply_f16", "softmax_apply_f32"),
-        *("softmax_statistics_f16", "softmax_statistics_f32"),
     }
 )
 """Wanted by plans and not written: a plan with one of them can be priced, not built."""
