@@ -20,8 +20,7 @@ from tilewright.device.kernels import KERNELS
 from tilewright.device.kernels.rowwise import apply_constants
 from tilewright.device.kernels.softmax import FEW_ROWS
 
-_NORMS = MappingProxyType({"layer_norm": ("gain", "bias"), "rms_norm": ("gain",)})
-"""By kernel, its vectors; a graph's norm may lack them."""
+_NORMS = ("layer_norm", "rms_norm")
 _WITHOUT = MappingProxyType({"gain": 1.0, "bias": 0.0})
 """What elements of a vector are that a norm lacks."""
 _DTYPES = MappingProxyType({Precision.F16: "<f2", Precision.F32: "<f4"})
@@ -40,7 +39,7 @@ def row_calls(operands: Operands, step: KernelStep, tile: int) -> Iterator[Call]
     if kind == "softmax":
         yield from _softmax(operands, step, tile)
     elif kind in _NORMS:
-        yield _norm(operands, step, tile)
+        yield from _norm(operands, step, tile)
         yield from _padding(operands, step, tile)
     elif kind in _STATISTICS:
         yield _statistics(operands, step, tile, _STATISTICS[kind])
@@ -102,22 +101,23 @@ def bits(number: float) -> int:
     return int(np.float32(number).view(np.uint32))
 
 
-def _norm(operands: Operands, step: KernelStep, tile: int) -> Call:
-    """A norm of rows that lie whole on the tile."""
-    x, *vectors = step.operands
+def _norm(operands: Operands, step: KernelStep, tile: int) -> Iterator[Call]:
+    """A norm of rows that lie whole on the tile; a bias that the kernel does not take is added."""
+    x, *given = step.operands
     part = _part(operands, step, tile)
     kernel = find_kernel(step.kernel)
     (epsilon,) = step.numbers
-    return kernel_call(
-        kernel,
-        part,
-        {
-            "z": operands.at(step.result),
-            "x": operands.at(x),
-            **_vectors(operands, step, vectors, part["n"]),
-            "epsilon": bits(epsilon),
-        },
-    )
+    z = operands.at(step.result)
+    vectors = _vectors(operands, step, given, part["n"])
+    places = {"z": z, "x": operands.at(x), **vectors, "epsilon": bits(epsilon)}
+    yield kernel_call(kernel, part, places)
+    taken = {array.name for array in kernel.arrays}
+    if len(given) == len(vectors) and not taken.issuperset(vectors):
+        atoms = _atoms(operands, x, part["n"])
+        width = atoms * ATOM // operands.precision(x).bytes
+        adding = find_kernel(step.kernel.replace("rms_norm", "add_row"))
+        sizes = {"rows": part["rows"], "width": width, "panels": 1}
+        yield kernel_call(adding, sizes, {"z": z, "x": z, "v": vectors["bias"]})
 
 
 def _vectors(
