@@ -7,13 +7,18 @@ from tilewright.device.kernels.binary import BINARY
 from tilewright.device.kernels.casts import CASTS
 from tilewright.device.kernels.gemm import GEMM
 from tilewright.device.kernels.movement import MOVEMENT
+from tilewright.device.kernels.reduce import REDUCE
 from tilewright.device.kernels.rows import WITH_COLUMN, WITH_ROW
 from tilewright.device.kernels.rowwise import ROWWISE, SPLIT
 from tilewright.device.kernels.spec import Kernel, KernelFault
+from tilewright.device.kernels.strided import STRIDED
 from tilewright.device.kernels.unary import UNARY
 from tilewright.device.kernels.weights import WEIGHTS
 
-_FAMILIES = (BINARY, WITH_ROW, WITH_COLUMN, UNARY, CASTS, ROWWISE, SPLIT, GEMM, MOVEMENT, WEIGHTS)
+_FAMILIES = (
+    *(BINARY, WITH_ROW, WITH_COLUMN, STRIDED, UNARY, CASTS, REDUCE, ROWWISE, SPLIT, GEMM),
+    *(MOVEMENT, WEIGHTS),
+)
 
 KERNELS: Mapping[str, Kernel] = MappingProxyType(
     {kernel.name: kernel for family in _FAMILIES for kernel in family}
@@ -21,8 +26,7 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
 
 REQUIRED: frozenset[str] = frozenset(
     {
-        *("cast_f32_f8", "cast_f8_f32"),
-        *("epilogue_f16", "epilogue_f32", "reduce_f16", "reduce_f32"),
+        *("epilogue_f16", "epilogue_f32"),
         *("row_apply_f32", "row_statistics_f32"),
         *("softmax_apply_f16", "softmax_apply_f32"),
         *("softmax_statistics_f16", "softmax_statistics_f32"),
