@@ -88,27 +88,27 @@ def _matrix(name: str, tail: int) -> KernelSpec:
     )
 
 
-_ROW_OPERATORS = ("softmax", "layer_norm", "rms_norm", "reduce")
+_ROW_OPERATORS = ("softmax", "layer_norm", "rms_norm")
+_REDUCTIONS = ("reduce_sum", "reduce_max")
 _ORDERS = ("row", "output", "outputᵀ")
 _RATE_OF = {
     "rms_norm": "layer_norm",
-    "reduce": "row_reduce",
+    "reduce_sum": "row_reduce",
+    "reduce_max": "row_reduce",
 }
 _POINTWISE = (
     *("add", "sub", "mul", "div", "gelu", "gelu_tanh", "relu", "silu", "sigmoid", "tanh"),
     *("exp", "sqrt"),
 )
 _SUFFIXES = {Precision.F16: 1.0, Precision.F32: rates.F32_FACTOR}
-_WRITTEN_CASTS = ("cast_f16_f32", "cast_f32_f16")
+_CASTS = (
+    *permutations((Precision.F8F143, Precision.F16, Precision.F32), 2),
+    (Precision.I32, Precision.F32),
+)
 _NOT_WRITTEN = frozenset(
     {
-        *("reduce_f16", "reduce_f32", "row_statistics_f32", "row_apply_f32", "repack_unpack"),
+        *("row_statistics_f32", "row_apply_f32"),
         *(f"softmax_{stage}_f{bits}" for stage in ("statistics", "apply") for bits in (16, 32)),
-        *(
-            name
-            for source, target in permutations(Precision, 2)
-            if (name := f"cast_{source.value}_{target.value}") not in _WRITTEN_CASTS
-        ),
     }
 )
 
@@ -129,11 +129,13 @@ def _specs() -> Iterable[KernelSpec]:
             yield _vector(operation, precision, ("elementwise", "broadcast"))
         for operation in _ROW_OPERATORS:
             yield _vector(operation, precision, _ORDERS)
+        for operation in _REDUCTIONS:
+            yield _vector(operation, precision, ("row",))
         for stage in ("statistics", "apply"):
             yield _vector(f"row_{stage}", precision, _ORDERS)
             yield _vector(f"softmax_{stage}", precision, _ORDERS)
         yield _spec(f"epilogue_{precision.value}", ("fused",), factor=_SUFFIXES[precision])
-    for source, target in permutations(Precision, 2):
+    for source, target in _CASTS:
         yield _cast(source, target)
     yield _spec("copy", ("plain",), call=rates.COPY_CALL)
     for name in ("panel", "transpose", "unpack"):
