@@ -141,15 +141,11 @@ def _strided_call(
     pitches = (size * pitch for pitch in rows.pitches)
     numbers = [WORD * rows.word_pitch, *pitches, *rows.steps, count, rows.rows]
     table = Literal(np.array([each & 0xFFFF_FFFF for each in numbers], "<u4").tobytes())
-    at = [
-        address + size * place for (address, _), place in zip(operands, rows.places, strict=True)
-    ]
+    at = [address + size * place for (address, _), place in zip(operands, rows.places, strict=True)]
     return Call(f"{name}_strided_{suffix}", (z + WORD * rows.word, *at, table))
 
 
-def _strided(
-    operands: Operands, name: str, z: int, x: int, y: int, tile: int
-) -> Iterator[Call]:
+def _strided(operands: Operands, name: str, z: int, x: int, y: int, tile: int) -> Iterator[Call]:
     storage = operands.storage(z)
     numbers = held_elements(storage, tile)
     elements = np.flatnonzero(numbers != NOWHERE)
@@ -163,9 +159,7 @@ def _strided(
     )
 
 
-def _with_vector(
-    operands: Operands, name: str, z: int, x: int, y: int, tile: int
-) -> Call | None:
+def _with_vector(operands: Operands, name: str, z: int, x: int, y: int, tile: int) -> Call | None:
     """With a row for all rows of z, or an element for each of them, by kernels for panels; None if
     y is neither, or lies otherwise."""
     if name == "div":

@@ -69,9 +69,7 @@ def clearing_calls(layout: Layout, address: Address, tile: int) -> Iterator[Call
     yield from _gathering(address, address, words, places)
 
 
-def moving_calls(
-    target: Address, source: Address, places: Indices, size: int
-) -> Iterator[Call]:
+def moving_calls(target: Address, source: Address, places: Indices, size: int) -> Iterator[Call]:
     """The calls that fill a target with elements of `size` bytes: `places` has a byte of the source
     for each of them, NOWHERE for padding. What shares a word with padding has zeros beside it."""
     per_word = WORD // min(size, WORD)
@@ -104,9 +102,7 @@ def _permuting(
             yield Call("permute_16", (to, at, rows.word_pitch, pitch, step, rows.words, rows.rows))
 
 
-def _gathering(
-    target: Address, source: Address, words: Indices, places: Indices
-) -> Iterator[Call]:
+def _gathering(target: Address, source: Address, words: Indices, places: Indices) -> Iterator[Call]:
     """Words of four bytes from anywhere, NOWHERE for a zero."""
     if not len(words):
         return

@@ -69,9 +69,7 @@ def find_rows(words: Indices, places: Indices, steps: Indices | None) -> Iterato
         else:
             steps_inside = inside if steps is not None else (0,) * count
             blocks.append(
-                Rows(
-                    int(words[first]), 1, length, word_pitch, start, steps_inside, tuple(pitches)
-                )
+                Rows(int(words[first]), 1, length, word_pitch, start, steps_inside, tuple(pitches))
             )
     yield from blocks
     if not lines:

@@ -50,7 +50,9 @@ def _own_part(
     there first, if whole panels of it are."""
     precision = operands.precision(sums)
     suffix = _SUFFIX[precision]
-    is_one = all(extent == 1 for buffer in (sums, z) for extent in operands.extents(buffer, tile)[:-2])
+    is_one = all(
+        extent == 1 for buffer in (sums, z) for extent in operands.extents(buffer, tile)[:-2]
+    )
     own, result = operands.matrix(sums, tile), operands.matrix(z, tile)
     if room is not None and is_one and own.columns == result.columns:
         offset = (result.first_row - own.first_row) * OUTPUT_GROUP * precision.bytes
@@ -77,9 +79,7 @@ def _own_part(
     yield from strided_calls("add", suffix, total, pair, elements)
 
 
-def _converted(
-    operands: Operands, z: int, x: Address, precision: Precision, count: int
-) -> Call:
+def _converted(operands: Operands, z: int, x: Address, precision: Precision, count: int) -> Call:
     """z = x, an array of `precision` that lies as z does."""
     places = {"z": operands.at(z), "x": x}
     if operands.precision(z) is precision:

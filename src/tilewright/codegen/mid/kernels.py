@@ -1,9 +1,8 @@
 """The kernels that plans call: names, modes, memory needs, rates, and whether they exist.
 
-A kernel that is not written is `REQUIRED`. `KernelPolicy.PREDICT` plans with it all the same, which
-is good for predictions; such a plan cannot be built, and says so. `KernelPolicy.BUILD` refuses it.
-Of those that are written some lack a mode or a size, which emission refuses (docs/emission.md).
-Rates are estimates from `target.rates`, also of those that exist.
+All of the catalogue are written. One that a configuration calls `REQUIRED` is not:
+`KernelPolicy.PREDICT` plans with it all the same, which is good for predictions; such a plan cannot
+be built, and says so. `KernelPolicy.BUILD` refuses it. Rates are estimates from `target.rates`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -71,8 +70,7 @@ def _spec(
     call: Cost = rates.VECTOR_CALL,
     factor: float = 1.0,
 ) -> KernelSpec:
-    status = KernelStatus.REQUIRED if name in _NOT_WRITTEN else KernelStatus.IMPLEMENTED
-    return KernelSpec(name, modes, status, rate, call, factor)
+    return KernelSpec(name, modes, KernelStatus.IMPLEMENTED, rate, call, factor)
 
 
 def _matrix(name: str, tail: int) -> KernelSpec:
@@ -104,12 +102,6 @@ _SUFFIXES = {Precision.F16: 1.0, Precision.F32: rates.F32_FACTOR}
 _CASTS = (
     *permutations((Precision.F8F143, Precision.F16, Precision.F32), 2),
     (Precision.I32, Precision.F32),
-)
-_NOT_WRITTEN = frozenset(
-    {
-        *("row_statistics_f32", "row_apply_f32"),
-        *(f"softmax_{stage}_f{bits}" for stage in ("statistics", "apply") for bits in (16, 32)),
-    }
 )
 
 

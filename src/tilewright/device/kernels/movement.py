@@ -203,7 +203,9 @@ _GATHER = Kernel(
                 Scalar("z pitch", lambda sizes: 4),
                 Scalar("x pitch", lambda sizes: sizes["pitch"]),
                 *(
-                    Scalar(f"o{byte}", lambda sizes, byte=byte: int(_gathered_places(sizes)[0, byte]))
+                    Scalar(
+                        f"o{byte}", lambda sizes, byte=byte: int(_gathered_places(sizes)[0, byte])
+                    )
                     for byte in (1, 2, 3)
                 ),
                 Scalar("mask", lambda sizes: (1 << 8 * sizes["kept"]) - 1),

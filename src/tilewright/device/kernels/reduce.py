@@ -1,7 +1,5 @@
 """Rows brought to one number each: `reduce.S`."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -95,9 +93,7 @@ def _steps(kind: str, per_word: int, sizes: Sizes) -> list[int]:
     row = _BEFORE_ROW[kind, per_word] + sizes["blocks"] * block + _AFTER_ROW[kind, per_word]
     units = -(-sizes["rows"] // per_word)
     unit = row if per_word == 1 else 2 * row + 1 + _AFTER_PAIR[kind]
-    steps = [
-        _ONCE + (unit + _TO_NEXT) * share + 1 if share else _IDLE for share in shares(units)
-    ]
+    steps = [_ONCE + (unit + _TO_NEXT) * share + 1 if share else _IDLE for share in shares(units)]
     if sizes["rows"] % per_word:
         steps[(units - 1) % len(steps)] -= row + 1
     return steps

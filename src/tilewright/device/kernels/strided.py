@@ -56,16 +56,16 @@ def _kernel(name: str, type_name: str) -> Kernel:
         return places
 
     def reference(sizes: Sizes, inputs: Arrays) -> Arrays:
-        x, y = (
-            inputs[each].astype(np.float64)[places(sizes, f"{each} step")] for each in "xy"
-        )
+        x, y = (inputs[each].astype(np.float64)[places(sizes, f"{each} step")] for each in "xy")
         z = np.zeros((sizes["rows"], pitch(sizes)))
         z[:, : sizes["n"]] = operation(x, y)
         return {"z": saturated(z.reshape(-1), dtype)}
 
     def cycles(sizes: Sizes, places: Places) -> int:
         once, row = _steps(name, type_name, sizes["n"])
-        return call_cycles(_STORED, [once + row * share if share else _IDLE for share in shares(sizes["rows"])])
+        return call_cycles(
+            _STORED, [once + row * share if share else _IDLE for share in shares(sizes["rows"])]
+        )
 
     def operand(each: str) -> Array:
         return Array(
