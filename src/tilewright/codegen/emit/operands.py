@@ -9,6 +9,7 @@ from tilewright.codegen.emit.addresses import Address, Value
 from tilewright.codegen.emit.faults import EmissionError
 from tilewright.codegen.low import Buffer
 from tilewright.codegen.mid import ElementOrder, Layout, Precision
+from tilewright.codegen.mid.storage import Storage
 from tilewright.device.kernels import KERNELS, Kernel, KernelFault
 from tilewright.device.kernels.spec import Array
 
@@ -45,6 +46,9 @@ class Operands:
         self._buffers = buffers
         self._addresses = addresses
 
+    def storage(self, buffer: int) -> Storage:
+        return self._buffers[buffer].slot.storage
+
     def layout(self, buffer: int) -> Layout:
         return self._buffers[buffer].layout
 
@@ -54,8 +58,11 @@ class Operands:
 
     def extents(self, buffer: int, tile: int) -> tuple[int, ...]:
         """Of a tile's shard, padding included, along (at least two) axes."""
-        layout = self.layout(buffer)
-        return tuple(int(extent) for _, extent in _ranges(layout, tile))
+        return tuple(extent for _, extent in self.ranges(buffer, tile))
+
+    def ranges(self, buffer: int, tile: int) -> list[tuple[int, int]]:
+        """First coordinates with extents."""
+        return _ranges(self.layout(buffer), tile)
 
     def starts(self, buffer: int, tile: int) -> tuple[int, ...]:
         """Where a tile's shard starts along the axes of `extents`."""
