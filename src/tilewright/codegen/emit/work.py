@@ -9,10 +9,11 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright.codegen.emit.addresses import Address
-from tilewright.codegen.emit.calls import Call, Calls
+from tilewright.codegen.emit.calls import Calls
 from tilewright.codegen.emit.copies import copy_calls
 from tilewright.codegen.emit.faults import EmissionError
-from tilewright.codegen.emit.rearrange import rearranging_calls
+from tilewright.codegen.emit.operands import Call
+from tilewright.codegen.emit.rearrange import rearranging_calls, unpacking_calls
 from tilewright.codegen.low import (
     CopyStep,
     ExchangeStep,
@@ -141,11 +142,12 @@ class Worker:
 
     def _rearranging(self, step: KernelStep, tile: int) -> Iterator[Call]:
         (source,) = step.operands
-        layouts = (self._schedule.buffers[each].layout for each in (source, step.result))
-        of, to = layouts
-        return rearranging_calls(
-            of, self._addresses[source], to, self._addresses[step.result], tile
-        )
+        ends = []
+        for buffer in (source, step.result):
+            ends += [self._schedule.buffers[buffer].slot.storage, self._addresses[buffer]]
+        if step.origins:
+            return unpacking_calls(step.origins, *ends, tile)
+        return rearranging_calls(*ends, tile)
 
     def _phase(self, step: ExchangeStep) -> PhaseWork:
         placed, sources = [], []
