@@ -54,8 +54,8 @@ class Calls:
             return [self._cast(step, tile)]
         if kind == "sum":
             sums, *others = step.operands
-            arriving = [b for b in others if self._operands.name(b) == "arriving"]
-            rest = [b for b in others if b not in arriving]
+            arrived = 1 if self._operands.terms(sums) > 1 else 0
+            arriving, rest = others[:arrived], others[arrived:]
             added = sum_calls(self._operands, step.result, sums, arriving, tile)
             return [*added, *self._fused(step, tile, step.result, rest)]
         if kind == "epilogue":

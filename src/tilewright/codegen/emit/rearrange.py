@@ -24,9 +24,13 @@ def rearranging_calls(
 ) -> Iterator[Call]:
     """The calls that fill a tile's target shard from its source shard of the same elements.
 
-    Words of padding stay as they are. Raises `EmissionError` if the source shard lacks elements.
+    A buffer that is seen through a view may have the storage of what is seen: both hold the same
+    base. Words of padding stay as they are. Raises `EmissionError` if the source shard lacks
+    elements.
     """
     size = target.format.precision.bytes
+    if source.view != target.view:
+        source, target = (Storage(each.format, each.base) for each in (source, target))
     offsets = find_elements(source, tile, held_elements(target, tile))
     yield from moving_calls(target_address, source_address, _scaled(offsets, size), size)
 
