@@ -6,19 +6,14 @@ one copies. What the host fetches goes straight from its place; only host pages 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Self
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.codegen.host.columns import Columns, Ints, numbered
 from tilewright.codegen.host.faults import HostError
-from tilewright.codegen.host.packets import (
-    HEADER_BYTES,
-    MOST_FETCHED,
-    MOST_SENT,
-    Ints,
-)
+from tilewright.codegen.host.packets import HEADER_BYTES, MOST_FETCHED, MOST_SENT
 from tilewright.codegen.host.parts import Parts
 from tilewright.codegen.host.window import STAGING_END, TABLES
 from tilewright.target.geometry import TILES
@@ -30,7 +25,7 @@ _LEAST_STAGING = MOST_SENT
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
+class Pieces(Columns):
     """Columns over pieces, ordered by batch, then tile, then as they follow on the tile.
 
     `size` bytes of the stream of `tensor` from `offset` on lie at `address` of `tile`. The host
@@ -49,27 +44,10 @@ class Pieces:
     staging: Ints
     host: Ints
 
-    @classmethod
-    def none(cls) -> Self:
-        return cls(*(np.zeros(0, np.int64) for _ in fields(cls)))
-
-    def __getitem__(self, rows: Ints) -> Self:
-        return type(self)(*(getattr(self, each.name)[rows] for each in fields(self)))
-
-    def __len__(self) -> int:
-        return len(self.batch)
-
     @property
     def length(self) -> Ints:
         """Bytes with the lead."""
         return self.lead + self.size
-
-
-def joined(pieces: Sequence[Pieces]) -> Pieces:
-    """The rows of all, in this order."""
-    return Pieces(
-        *(np.concatenate([getattr(p, each.name) for p in pieces]) for each in fields(Pieces))
-    )
 
 
 def packet_counts(length: Ints, most: npt.ArrayLike) -> Ints:
@@ -172,9 +150,8 @@ def _cut(parts: Parts, start: Ints, length: Ints, limit: Ints) -> tuple[Pieces, 
     and how far that is from the beginning of their part.
     """
     first, last = start // limit, (start + length - 1) // limit
-    count = last - first + 1
-    row = np.repeat(np.arange(len(parts)), count)
-    batch = first[row] + np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+    row, number = numbered(last - first + 1)
+    batch = first[row] + number
     begin = np.maximum(start[row], batch * limit[row])
     end = np.minimum((start + length)[row], (batch + 1) * limit[row])
     zeros = np.zeros(len(row), np.int64)

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.codegen.host.columns import Columns, Ints, Mask, Words, numbered
 from tilewright.codegen.host.packets import (
     HEADER_BYTES,
     MOST_FETCHED,
     MOST_SENT,
-    Ints,
-    Mask,
-    Words,
     packet_words,
     requests,
 )
@@ -22,7 +20,7 @@ from tilewright.target.host_packets import LONG_UNIT
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Packets:
+class Packets(Columns):
     """Columns over packets, ordered by batch, then tile, then as they are sent.
 
     A read brings `size` bytes at `host` to `place` of the tile; a write takes them from `place`. A
@@ -41,17 +39,14 @@ def packets(pieces: Pieces, is_read: Mask) -> Packets:
     """The packets of pieces; `is_read` says of each batch whether its tiles read."""
     reads = is_read[pieces.batch]
     most = np.where(reads, MOST_SENT, MOST_FETCHED)
-    length = pieces.length
-    count = packet_counts(length, most)
-    row = np.repeat(np.arange(len(pieces)), count)
-    number = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
-    start = np.minimum(number, (length // most)[row]) * most[row]
-    rest = length[row] - start
-    is_full = rest >= most[row]
-    is_short = (number == count[row] - 1) & (rest % LONG_UNIT > 0) & ~is_full
-    start += np.where(is_short, rest // LONG_UNIT * LONG_UNIT, 0)
-    long = np.where(is_full, most[row], rest // LONG_UNIT * LONG_UNIT)
-    size = np.where(is_short, rest % LONG_UNIT, long)
+    row, number = numbered(packet_counts(pieces.length, most))
+    full, rest = np.divmod(pieces.length, most)
+    full, rest, most = full[row], rest[row], most[row]
+    is_full = number < full
+    is_long = ~is_full & (number == full) & (rest >= LONG_UNIT)
+    short = rest % LONG_UNIT
+    size = np.where(is_full, most, np.where(is_long, rest - short, short))
+    start = np.minimum(number, full) * most + np.where(is_full | is_long, 0, rest - short)
     found = Packets(
         pieces.batch[row],
         pieces.tile[row],
@@ -72,12 +67,8 @@ def _ended(found: Packets) -> Packets:
     added = Packets(
         batch, tile, np.ones(len(visits), bool), nothing, np.full(len(visits), DUMMY), nothing
     )
-    columns = [
-        np.concatenate([getattr(each, name) for each in (found, added)])
-        for name in Packets.__slots__
-    ]
-    order = np.lexsort((columns[1], columns[0]))
-    return Packets(*(column[order] for column in columns))
+    both = Packets.joined([found, added])
+    return both[np.lexsort((both.tile, both.batch))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
