@@ -17,7 +17,7 @@ from tilewright.codegen.host.packets import HEADER_BYTES, MOST_FETCHED, MOST_SEN
 from tilewright.codegen.host.parts import Parts
 from tilewright.codegen.host.window import STAGING_END, TABLES
 from tilewright.target.geometry import TILES
-from tilewright.target.host_packets import DESTINATION_UNIT, LONG_UNIT, owners
+from tilewright.target.host_packets import DESTINATION_UNIT, owners
 
 ATOM = 8
 _LEAST_STAGING = MOST_SENT
@@ -50,20 +50,22 @@ class Pieces(Columns):
         return self.lead + self.size
 
 
-def packet_counts(length: Ints, most: npt.ArrayLike) -> Ints:
-    """How many packets each piece takes: full ones, a long and a short one for the rest."""
-    full, rest = np.divmod(length, most)
-    return full + (rest >= LONG_UNIT) + (rest % LONG_UNIT > 0)
+def most_packets(length: Ints, most: int) -> Ints:
+    """How many packets of up to `most` bytes each piece takes at most, wherever its slot is.
+
+    Beside full ones: two to come to a multiple of `most`, and a long and a short one behind.
+    """
+    return np.minimum(length // most + 4, -(-length // DESTINATION_UNIT))
 
 
 def slot_sizes(length: Ints) -> Ints:
-    """The bytes of host memory that pieces of these lengths take: no packet crosses a page's end.
+    """The bytes of host memory that pieces of these lengths take: multiples of `DESTINATION_UNIT`.
 
-    What is shorter than a packet takes a power of two.
+    What is shorter takes a power of two.
     """
-    packets = -(-length // MOST_SENT) * MOST_SENT
+    whole = -(-length // DESTINATION_UNIT) * DESTINATION_UNIT
     power = 1 << np.ceil(np.log2(length)).astype(np.int64)
-    return np.where(length >= MOST_SENT, packets, power)
+    return np.where(length < DESTINATION_UNIT, power, whole)
 
 
 def per_tile(tile: Ints, values: npt.ArrayLike) -> Ints:
@@ -82,19 +84,19 @@ def staging_room(sent: Sequence[Parts], straight: Sequence[Pieces], batches: int
     is_owner = owners(tiles) == tiles
     entries = batches * is_owner
     for pieces in straight:
-        entries += per_tile(pieces.tile, packet_counts(pieces.length, MOST_FETCHED))
+        entries += per_tile(pieces.tile, most_packets(pieces.length, MOST_FETCHED))
         visits = np.unique(pieces.batch * TILES + pieces.tile)
         entries += per_tile(visits % TILES, 1)  # the read that ends each stream
     footprints = [per_tile(parts.tile, _footprints(parts)) for parts in sent]
     for parts in sent:
-        entries += per_tile(parts.tile, packet_counts(_leads(parts) + parts.size, MOST_SENT))
+        entries += per_tile(parts.tile, most_packets(_leads(parts) + parts.size, MOST_SENT))
     room = np.full(TILES, STAGING_END - TABLES)
     while True:
         needed = entries.copy()
         for footprint in footprints:
-            # A part that is cut takes up to three packets more.
+            # A part that is cut takes up to four packets more.
             cuts = np.maximum(-(-footprint // np.maximum(room, 1)) - 1, 0)
-            needed += 3 * cuts + (int(cuts.max()) + 1) * is_owner
+            needed += 4 * cuts + (int(cuts.max()) + 1) * is_owner
         left = STAGING_END - TABLES - HEADER_BYTES * needed
         left = np.minimum(left // DESTINATION_UNIT * DESTINATION_UNIT, room)
         _check_room(left, needed, sum(footprints, np.zeros(TILES, np.int64)))

@@ -13,10 +13,10 @@ from tilewright.codegen.host.packets import (
     packet_words,
     requests,
 )
-from tilewright.codegen.host.pieces import Pieces, packet_counts
+from tilewright.codegen.host.pieces import Pieces
 from tilewright.codegen.host.window import DUMMY, TABLES
 from tilewright.target.geometry import TILES
-from tilewright.target.host_packets import LONG_UNIT
+from tilewright.target.host_packets import DESTINATION_UNIT, LONG_UNIT
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,24 +38,47 @@ class Packets(Columns):
 def packets(pieces: Pieces, is_read: Mask) -> Packets:
     """The packets of pieces; `is_read` says of each batch whether its tiles read."""
     reads = is_read[pieces.batch]
-    most = np.where(reads, MOST_SENT, MOST_FETCHED)
-    row, number = numbered(packet_counts(pieces.length, most))
-    full, rest = np.divmod(pieces.length, most)
-    full, rest, most = full[row], rest[row], most[row]
-    is_full = number < full
-    is_long = ~is_full & (number == full) & (rest >= LONG_UNIT)
-    short = rest % LONG_UNIT
-    size = np.where(is_full, most, np.where(is_long, rest - short, short))
-    start = np.minimum(number, full) * most + np.where(is_full | is_long, 0, rest - short)
-    found = Packets(
-        pieces.batch[row],
-        pieces.tile[row],
-        reads[row],
-        pieces.host[row] + start,
-        pieces.staging[row] + start,
-        size,
+    row, start, size = split(pieces.host, pieces.length, np.where(reads, MOST_SENT, MOST_FETCHED))
+    return _ended(
+        Packets(
+            pieces.batch[row],
+            pieces.tile[row],
+            reads[row],
+            pieces.host[row] + start,
+            pieces.staging[row] + start,
+            size,
+        )
     )
-    return _ended(found)
+
+
+def split(host: Ints, length: Ints, most: Ints) -> tuple[Ints, Ints, Ints]:
+    """What each packet carries: which of the pieces, from where in it, how many bytes.
+
+    Pieces of `length` bytes at `host` are cut at multiples of `most`, so that no packet crosses the
+    end of a host page. Long packets go from multiples of `LONG_UNIT` to such; before and behind
+    them is a short one each. Cuts are at multiples of `DESTINATION_UNIT` within pieces.
+    """
+    head = np.where(host % LONG_UNIT > 0, np.minimum(length, DESTINATION_UNIT), 0)
+    left = length - head
+    first = np.minimum(-(host + head) % most, left // LONG_UNIT * LONG_UNIT)
+    full, rest = np.divmod(left - first, most)
+    short = rest % LONG_UNIT
+    of_full, number = numbered(full)
+    every = np.arange(len(host))
+    row = np.concatenate([every, every, of_full, every, every])
+    start = np.concatenate(
+        [
+            np.zeros_like(head),
+            head,
+            (head + first)[of_full] + number * most[of_full],
+            length - rest,
+            length - short,
+        ]
+    )
+    size = np.concatenate([head, first, most[of_full], rest - short, short])
+    order = np.lexsort((start, row))
+    order = order[size[order] > 0]
+    return row[order], start[order], size[order]
 
 
 def _ended(found: Packets) -> Packets:
