@@ -72,7 +72,16 @@ _REQUEST, _READ_COMMAND, _READ_X, _READ_W, _WRITE_Y, _WRITE_SAMPLES, _READ_NOTHI
 """Entries of the table of packets, two words each."""
 
 
-LABELS = ("_start", "next_command", "run", "add_words", "send_results", "misaligned", "in_worker")
+LABELS = (
+    "_start",
+    "next_command",
+    "run",
+    "add_words",
+    "send_results",
+    "misaligned",
+    "endless",
+    "in_worker",
+)
 """Those that the debug tables name."""
 
 

@@ -165,6 +165,7 @@ class Debugger:
                 f"stopping {context_name(context)} of tile {tile}",
                 self._transport.clock,
                 limit=self._limits.debug,
+                poll=self._limits.poll,
             )
             yield
         finally:
