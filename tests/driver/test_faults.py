@@ -164,7 +164,7 @@ def test_a_mark_of_a_run_is_lost(driven: "Make", lost: int) -> None:
     device = driven(lambda inner: MarkLost(inner, SyncGroup.PROGRAM, 5 + lost)).load()
     device.run(device.x())
     assert device.program is not None
-    with pytest.raises(DeviceTimeout, match="ending the program took more than 0.1 s"):
+    with pytest.raises(DeviceTimeout, match=r"ending the program took more than 0\.1 s"):
         device.program.stop()
 
 

@@ -33,6 +33,7 @@ from tilewright.codegen.mid import (
     WorkProvenance,
     walk_steps,
 )
+from tilewright.tracing import span
 
 
 def lower(graph: MidGraph) -> TileSchedule:
@@ -41,7 +42,10 @@ def lower(graph: MidGraph) -> TileSchedule:
     Raises `LoweringError` for words that the exchange cannot move, and for a value that would have
     to be a block of two sequences.
     """
-    return _Lowering(graph).schedule()
+    with span("codegen.low.lower") as this:
+        schedule = _Lowering(graph).schedule()
+        this.set(buffers=len(schedule.buffers), steps=len(schedule.steps))
+    return schedule
 
 
 class _Lowering:
