@@ -41,14 +41,14 @@ def ended(driven: "Make") -> Debugger:
 
 
 def test_a_supervisor_that_has_trapped(ended: Debugger) -> None:
-    """At its `trap 0`, with what the program has put into registers last."""
+    """At its `trap 0`. The host has used its $m0 and $m1 to read the word of completion."""
     assert ended.status(3).states == (ContextStatus.DEBUG_EXCEPTED, *[ContextStatus.IDLE] * 6)
     assert ended.exception(3, 0) is ExceptionType.PATCHED_BREAK_0
     pc = ended.program_counter(3, 0)
     assert ended.read_words(3, 0, pc, 1) == [0x41801000]
     assert [ended.general(3, 0, number) for number in (0, 1, 6, 7)] == [
-        programs.STATE,
         1,
+        programs.STATE,
         0x640,
         0x600 | 1,
     ]
@@ -70,7 +70,7 @@ def test_an_idle_worker_reads_memory_as_well(ended: Debugger) -> None:
 def test_an_instruction_that_does_not_exist(ended: Debugger) -> None:
     with pytest.raises(ProtocolError, match="supervisor of tile 4 does not run 0xffffffff"):
         ended.inject(4, 0, 0xFFFFFFFF)
-    assert ended.general(4, 0, 1) == 1, "the next one runs"
+    assert ended.general(4, 0, 6) == 0x640, "the next one runs"
 
 
 def test_a_tile_that_waits_is_quiet_and_refuses(driven: "Make") -> None:
