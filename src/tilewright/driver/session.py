@@ -137,7 +137,8 @@ class Session:
     ) -> CallTimes | None:
         plan = self._plan
         batches, name = plan.batches_of(call), plan.calls[call].name
-        is_input = [plan.batches.direction[row] == Direction.TO_DEVICE for row in batches]
+        directions = plan.batches.direction[batches.start : batches.stop].tolist()
+        is_input = [direction == Direction.TO_DEVICE for direction in directions]
         streaming = plan.reuses_pages(call)
         self._acknowledge_open(f"going on to call '{name}'")
         if plan.command_word is not None:

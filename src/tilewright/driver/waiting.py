@@ -47,14 +47,17 @@ def wait_until(
     poll: float = 0.0,
     watch: Callable[[], None] | None = None,
 ) -> None:
-    """Poll until `is_so`, at least once after the limit has passed.
+    """Poll until `is_so`, once more after the limit has passed.
 
     `watch` is called now and then, and may raise if waiting is in vain. Raises `DeviceTimeout`.
     """
     end = clock.now() + limit
     polls, next_watch = 0, _FIRST_WATCH
-    while not is_so():
-        if clock.now() >= end:
+    while True:
+        is_late = clock.now() >= end
+        if is_so():
+            return
+        if is_late:
             if watch is not None:
                 watch()
             raise DeviceTimeout(f"time-out: {what} took more than {limit:g} s")

@@ -7,7 +7,6 @@ tile runs on to its next barrier.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,12 +21,11 @@ from tilewright.emulator.barriers import (
     Received,
     Waiting,
     complete_zone,
-    describe_tiles,
-    describe_waiting,
     group_of,
     is_master,
     zone_name,
 )
+from tilewright.emulator.contexts import Contexts
 from tilewright.emulator.disassembly import describe_code, describe_fault
 from tilewright.emulator.engines import Engine
 from tilewright.emulator.events import EXCHANGE_CSRS, TRANSFERS, EventKind
@@ -40,6 +38,7 @@ from tilewright.emulator.faults import (
 )
 from tilewright.emulator.images import TileImage
 from tilewright.emulator.memory import TileMemory
+from tilewright.emulator.outcome import End, Outcome
 from tilewright.emulator.records import Tiles
 from tilewright.emulator.reference.observing import Observer
 from tilewright.emulator.reference.tile import Stop, Stopped, TileSnapshot
@@ -48,6 +47,7 @@ from tilewright.emulator.snapshots import MemorySnapshot, restore_memory, save_m
 from tilewright.errors import TilewrightError
 from tilewright.isa import Mode
 from tilewright.target.csr import CSRS
+from tilewright.target.debug import RECEIVE_ERROR_SHIFT
 from tilewright.target.geometry import TILES
 from tilewright.target.timing import INTERNAL_SYNC, SYNC
 from tilewright.target.topology import MEMBERS, NEUTRAL_MUX, PARTNER_BIT, SIDES, external_muxes
@@ -58,8 +58,6 @@ _MUX_PAIR = CSRS["INCOMING_MUXPAIR"].index
 _MUXES = (_MUX, _MUX_PAIR)
 _POINTER, _CURSOR = CSRS["INCOMING_DELTA"].index, CSRS["OUTGOING_DELTA"].index
 _STATUS = CSRS["CTXT_STS"].index
-_RECEIVE_ERROR_SHIFT = 27
-"""ERERR is in bits 29:27 of CTXT_STS."""
 _EXCHANGE = slice(EXCHANGE_CSRS.start, EXCHANGE_CSRS.stop)
 _CELL = MEMBERS * SIDES
 """Tiles come in cells of two pairs."""
@@ -70,62 +68,6 @@ _Fault = TypeVar("_Fault", bound=ExchangeFault)
 
 class ChipError(TilewrightError):
     """A chip that is used in a way that makes no sense."""
-
-
-class End(Enum):
-    """Why a chip stopped running."""
-
-    STOPPED = auto()
-    """Every tile that was loaded has trapped or faulted."""
-    STUCK = auto()
-    """Tiles wait for a barrier that cannot complete."""
-    HOST = auto()
-    """All tiles wait for a mark of the host; `Chip.run` can go on when it is there."""
-    LIMIT = auto()
-    """The cycle limit was reached; `Chip.run` can go on."""
-    BREAK = auto()
-    """An observer stopped its tile; `Chip.run` can go on."""
-
-
-_WAITING = {
-    End.STUCK: "a barrier cannot complete",
-    End.HOST: "a barrier waits for the host",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a run ended: in which cycle, where tiles wait, and how others stopped, by tile.
-
-    `descriptions` tell the same of the stopped ones as text, faults with instruction, symbol and
-    line. `unloaded` are tiles that have no program, `broken` is the tile that an observer stopped.
-    Tiles of higher numbers may be behind it. The text of an outcome tells all this.
-    """
-
-    end: End
-    cycle: int
-    waiting: tuple[Waiting, ...]
-    stopped: Mapping[int, Stopped]
-    descriptions: Mapping[int, str]
-    unloaded: tuple[int, ...]
-    broken: tuple[int, Stopped] | None = None
-
-    def __str__(self) -> str:
-        lines = []
-        if self.waiting:
-            heading = _WAITING.get(self.end, "at barriers")
-            lines += [f"{heading}:", *(f"  {line}" for line in describe_waiting(self.waiting))]
-        causes: dict[str, list[int]] = {}
-        for tile, description in self.descriptions.items():
-            causes.setdefault(description, []).append(tile)
-        lines += [f"  stopped: {describe_tiles(tiles)}: {why}" for why, tiles in causes.items()]
-        if self.broken:
-            tile, at = self.broken
-            where = f"worker {at.context - 1}" if at.context else "supervisor"
-            lines.append(f"  break: tile {tile}, {where} at pc {at.pc:#x}")
-        if self.unloaded:
-            lines.append(f"  without a program: {describe_tiles(self.unloaded)}")
-        return "\n".join([f"{self.end.name.lower()} in cycle {self.cycle}", *lines])
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +117,8 @@ class Chip:
         self._clash_rule = clash_rule
         self._images: dict[int, TileImage] = {}
         self._participations = Participations()
+        self.contexts = Contexts(self._runner)
+        """For debuggers, between two runs."""
 
     def load(self, tile: int, image: TileImage) -> None:
         """Put an image into a tile's memory; its supervisor starts at the image's entry."""
@@ -404,7 +348,7 @@ class Chip:
         """Show a fault that the chip reports in the registers of its tile."""
         if fault.number:
             self.state(fault.tile)["supervisor"]["exception"] = fault.number
-            self._runner.csr(_STATUS)[fault.tile] = fault.receive_error << _RECEIVE_ERROR_SHIFT
+            self._runner.csr(_STATUS)[fault.tile] = fault.receive_error << RECEIVE_ERROR_SHIFT
 
     def _described(self, fault: _Fault) -> _Fault:
         """The fault with what is known of its instruction."""
@@ -537,6 +481,7 @@ class Chip:
         self._enter(tiles, cycle, phase)
         self._runner.records.resume(tiles, cycle)
         self._progress["stop"][tiles] = RUNNING
+        self.contexts.break_after_barrier(tiles)
 
     # -- the end ------------------------------------------------------------------------------
 

@@ -29,6 +29,12 @@ class TileFault(TilewrightError):
         return type(self)(self.cause, place)
 
 
+class RetirementBreakFault(TileFault):
+    """The debug port asked the context to stop."""
+
+    number, name, is_debug = 1, "RBRK", True
+
+
 class Break0Fault(TileFault):
     """`trap` with an even number."""
 

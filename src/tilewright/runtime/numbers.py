@@ -28,14 +28,14 @@ def to_stored(tensor: Tensor, given: npt.ArrayLike) -> NDArray[Any]:
     Raises `ValueError`, which names the tensor, for another shape, a kind of number that the tensor
     does not hold, or numbers that do not fit.
     """
-    array = np.asarray(given)
+    array: NDArray[Any] = np.asarray(given)
     dtype = tensor.element.dtype
     if array.shape != tensor.shape:
         raise _wrong(tensor, f"has shape {tensor.shape}, not {array.shape}")
     quarter = _QUARTERS.get(tensor.element)
+    if array.dtype == dtype:
+        return array
     if quarter is not None:
-        if array.dtype == dtype:
-            return array
         if array.dtype.kind != "f":
             raise _wrong(tensor, f"holds quarters: it takes floats or codes, not {array.dtype}")
         return _to_quarters(np.ldexp(array.astype(np.float64), -tensor.scale), quarter)
@@ -43,15 +43,11 @@ def to_stored(tensor: Tensor, given: npt.ArrayLike) -> NDArray[Any]:
     if array.dtype.kind not in takes:
         kind = "floats" if dtype.kind == "f" else "integers"
         raise _wrong(tensor, f"holds {dtype}: it takes {kind}, not {array.dtype}")
-    if array.dtype == dtype:
-        return array
     with np.errstate(over="ignore"):
-        stored = array.astype(dtype)
-    is_lost = (
-        np.isfinite(array) & ~np.isfinite(stored) if dtype.kind == "f" else stored != array
-    ) | _changes_sign(array, stored)
+        stored: NDArray[Any] = array.astype(dtype)
+    is_lost = _is_lost(array, stored)
     if is_lost.any():
-        raise _wrong(tensor, f"holds {dtype}, into which {array[is_lost][0]} does not fit")
+        raise _wrong(tensor, f"holds {dtype}, into which {array[is_lost].flat[0]} does not fit")
     return stored
 
 
@@ -63,11 +59,12 @@ def from_stored(tensor: Tensor, elements: NDArray[Any]) -> NDArray[Any]:
     return np.ldexp(_values(quarter)[elements], tensor.scale).astype(np.float32)
 
 
-def _changes_sign(array: NDArray[Any], stored: NDArray[Any]) -> NDArray[np.bool_]:
-    """For integers, of which unsigned and signed ones may compare as equal after wrapping."""
-    if array.dtype.kind == "f":
-        return np.zeros(array.shape, np.bool_)
-    return np.asarray((array < 0) != (stored < 0))
+def _is_lost(array: NDArray[Any], stored: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which numbers another type does not hold: finite ones that become infinite, and integers
+    that wrap around."""
+    if stored.dtype.kind == "f":
+        return np.asarray(np.isfinite(array) & ~np.isfinite(stored))
+    return np.asarray((stored.astype(array.dtype) != array) | ((stored < 0) != (array < 0)))
 
 
 def _wrong(tensor: Tensor, what: str) -> ValueError:

@@ -28,9 +28,9 @@ def bind_parameters(application: Application, parameters: Parameters | None) -> 
             return application
         raise InputError("the package holds all its parameters; none can be given")
     if parameters is None:
-        names = ", ".join(repr(each.source_name) for each in wanted[:5])
+        listed = ", ".join(repr(each.source_name) for each in wanted[:5])
         raise InputError(
-            f"the package expects {len(wanted)} parameters when it is loaded ({names}"
+            f"the package expects {len(wanted)} parameters when it is loaded ({listed}"
             f"{', …' if len(wanted) > 5 else ''}): give arrays or a safetensors file"
         )
     names = {each.source_name for each in wanted}

@@ -69,9 +69,9 @@ class RunResult:
 class HostSession:
     """A package that is loaded and waits for runs. Leaving its `with` ends the program.
 
-    A run that fails leaves the session unusable until it is `reset`. After a time-out the package is
-    loaded again and the run repeated, once, by itself: what earlier runs left on the device is gone
-    then. Calls of several threads follow one after the other.
+    A run that fails leaves the session unusable until it is `reset`. After a time-out the package
+    is loaded again and the run repeated, once, by itself: what earlier runs left on the device is
+    gone then. Calls of several threads follow one after the other.
     """
 
     def __init__(
@@ -212,7 +212,7 @@ class HostSession:
             self._drop()
             raise
 
-    # -- what passes --------------------------------------------------------------------------------
+    # -- what passes ------------------------------------------------------------------------------
 
     def _tensors(self, role: Role) -> tuple[Tensor, ...]:
         return tuple(each for each in self._application.tensors if each.role is role)
@@ -245,7 +245,8 @@ class HostSession:
         host = self._application.host
         is_of_call = np.isin(host.batches.call, point.calls)
         is_chosen = is_of_call & (host.batches.direction == direction)
-        return np.unique(host.slices.tensor[is_chosen[host.slices.batch]]).tolist()
+        tensors: list[int] = np.unique(host.slices.tensor[is_chosen[host.slices.batch]]).tolist()
+        return tensors
 
     def _sent(self, point: EntryPoint, inputs: Mapping[str, npt.ArrayLike]) -> dict[int, U8]:
         """The streams that an entry point sends: inputs as given, parameters from the package.

@@ -45,13 +45,19 @@ class EmulatedTransport:
         self._engine, self._threads = Engine(engine), threads
         self._is_attached = self._is_closed = False
         self._pages: dict[int, NDArray[np.uint8]] = {}
+        self._chip = self._new_chip()
         self._reset()
+
+    def _new_chip(self) -> ChipSide:
+        self._is_untouched = True
+        return ChipSide(self.tiles, self._engine, self._threads, self.clock)
 
     def _reset(self) -> None:
         self._words = np.zeros(CONFIGURATION_SPACE // _WORD, np.uint32)
-        self._chip = ChipSide(self.tiles, self._engine, self._threads, self.clock)
-        for index, memory in self._pages.items():
-            self._chip.attach(index, memory)
+        if not self._is_untouched:
+            self._chip = self._new_chip()
+            for index, memory in self._pages.items():
+                self._chip.attach(index, memory)
         self._auto_loader = AutoLoader(self.tiles, self._install_loader, self._begin_loading)
         self._loaders: TileLoaders | None = None
 
@@ -133,6 +139,7 @@ class EmulatedTransport:
     # -- loading --------------------------------------------------------------------------------
 
     def _install_loader(self, content: bytes) -> None:
+        self._is_untouched = False
         code = np.frombuffer(content, np.uint8)
         self._chip.memory.bytes[:, : code.size] = code
 

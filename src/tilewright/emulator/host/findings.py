@@ -18,27 +18,26 @@ class Finding(IntEnum):
     WRONG_MUX = 1
     CHANGED_MUX = 2
     CONTROL = 3
-    NO_STREAM = 4
-    SEND_OUTSIDE = 5
-    FORMAT = 6
-    SPARE_BITS = 7
-    OTHER_TILE = 8
-    STREAM_BITS = 9
-    EMPTY_WRITE = 10
-    TRUNCATED = 11
-    BEYOND_SPACE = 12
-    CROSSING = 13
-    OUTSIDE_WINDOW = 14
-    INTERVAL = 15
-    AFTER_END = 16
-    NOT_ATTACHED = 17
-    NO_OWNER = 18
-    NO_MASTER = 19
-    SECOND_REQUEST = 20
-    REQUEST_BITS = 21
-    UNCOVERED = 22
-    NO_REQUEST = 23
-    NO_END = 24
+    SEND_OUTSIDE = 4
+    FORMAT = 5
+    SPARE_BITS = 6
+    OTHER_TILE = 7
+    STREAM_BITS = 8
+    EMPTY_WRITE = 9
+    TRUNCATED = 10
+    BEYOND_SPACE = 11
+    CROSSING = 12
+    OUTSIDE_WINDOW = 13
+    INTERVAL = 14
+    AFTER_END = 15
+    NOT_ATTACHED = 16
+    NO_OWNER = 17
+    NO_MASTER = 18
+    SECOND_REQUEST = 19
+    REQUEST_BITS = 20
+    UNCOVERED = 21
+    NO_REQUEST = 22
+    NO_END = 23
 
 
 class _Told(NamedTuple):
@@ -64,9 +63,6 @@ _TOLD = {
         faults.HostControlFault,
         "sets a source, a pointer or a format in a phase with the host, where headers of packets "
         "say where words go",
-    ),
-    Finding.NO_STREAM: _Told(
-        faults.NoStreamFault, "goes on with a stream that no send has started"
     ),
     Finding.SEND_OUTSIDE: _Told(
         faults.SendAddressFault,

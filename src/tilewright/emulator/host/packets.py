@@ -51,7 +51,8 @@ _SEND, _POINTER, _SOURCE, _PUT = (
 )
 _TO_HOST = 0b11
 """The control of sends that carry packets: both directions, items of 32 bits."""
-_NO_STREAM = -1
+_NOTHING = 0
+"""That of sends which send nothing."""
 _REQUEST, _WRITE, _WRITE_LONG, _READ_LONG = (
     int(each)
     for each in (
@@ -80,12 +81,12 @@ REQUEST = np.dtype(
 """A request: its two words, and when and where they were sent."""
 
 _STATE = np.dtype(
-    [(name, np.int64) for name in ("mux", "base", "cursor", "control", "reads", "before")]
+    [(name, np.int64) for name in ("mux", "base", "cursor", "reads", "before")]
     + [(name, np.int64) for name in ("header", "first", "left", "event", "pc")]
     + [(name, np.int64) for name in ("payload_event", "payload_pc", "is_paced", "is_lost")]
 )
-"""What the reader of a tile knows: registers, the control of the stream, whether the tile has sent
-reads, and the cycle of event 0.
+"""What the reader of a tile knows: registers, whether the tile has sent reads, and the
+cycle of event 0.
 
 `header` words of the next packet have been read, of which `first` is the first, sent in `event` at
 `pc`; or `left` words of a payload are missing. `payload_event` is when the last payload began;
@@ -198,7 +199,7 @@ def _read_all(
 @compiled
 def _begin(state: Entry, registers: NDArray[np.uint32], released: Number) -> None:
     state.mux, state.base = registers[_MUX], registers[_BASE]
-    state.cursor, state.control = registers[_CURSOR], _NO_STREAM
+    state.cursor = registers[_CURSOR]
     state.before = released - 1
     state.header = state.left = state.reads = state.is_lost = 0
     state.is_paced = 1
@@ -237,14 +238,11 @@ def _send(
     """The words of one send."""
     items, pc = np.int64(sending.arguments[0]), np.int64(sending.pc)
     event = np.int64(sending.cycle) - state.before
-    if sending.arguments[2] != NONE:
-        state.control = np.int64(sending.arguments[2])
-    if state.control == _NO_STREAM:
-        return note(found, Finding.NO_STREAM, tile, event, pc)
-    if state.control == 0:
-        return found  # it passes time
-    if state.control != _TO_HOST:
-        return note(found, Finding.DIRECTION, tile, event, pc, state.control)
+    control = np.int64(sending.arguments[2])
+    if control in (_NOTHING, NONE):
+        return found  # it passes time, or sets a control, too, which has been noted
+    if control != _TO_HOST:
+        return note(found, Finding.DIRECTION, tile, event, pc, control)
     if state.mux != mux:
         found = note(found, Finding.WRONG_MUX, tile, event, pc, state.mux, mux)
     if sending.arguments[1] == NONE:

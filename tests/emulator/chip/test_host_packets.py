@@ -1,154 +1,36 @@
-"""Phases with the host: programs of supervisors against attached memory, marks, and violations.
+"""Phases with the host: words that move, and when."""
 
-Packet headers are written as published words, or by `header` from the documented fields.
-"""
-
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from time import perf_counter
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from tests.emulator.chip.conftest import code
+from tests.emulator.chip.host_programs import (
+    CODE,
+    HOST,
+    NEUTRAL,
+    SOURCE,
+    STAGING,
+    TABLE,
+    TABLE_ITEM,
+    bed,
+    expect,
+    listen,
+    owner_and_target,
+    read,
+    row,
+    target,
+    write,
+)
 from tilewright.emulator.chip import Chip, End
-from tilewright.emulator.faults import ExchangeFault
 from tilewright.emulator.host_port import HostLink
 from tilewright.emulator.images import Piece, TileImage
 from tilewright.emulator.memory import UNWRITTEN_WORD
-from tilewright.target.csr import CSRS
-
-if TYPE_CHECKING:
-    from .conftest import Bench
-
-CODE, TABLE, STAGING, SOURCE = 0x4C100, 0x50160, 0x50180, 0x60000
-TABLE_ITEM = TABLE // 4
-HOST = 0x1000
-
-FOLLOW = "sans 1\n sync 1"
-END = 0b11 << 26
+from tilewright.target.host_packets import owners, requested_tiles
 
 
-def listen(tile: int) -> str:
-    return f"setzi $m8, {0x600 | tile & 0x3D:#x}\n put $INCOMING_MUX, $m8"
-
-
-def expect(words: int) -> str:
-    return f"setzi $m8, {words}\n put $INCOMING_DCOUNT, $m8"
-
-
-NEUTRAL = "setzi $m8, 0x640\n put $INCOMING_MUX, $m8"
-
-
-def read(
-    tile: int, address: int, offset: int, size: int, *, end: bool = True, long: bool = False
-) -> list[int]:
-    """The header of a read, from the documented fields."""
-    unit = 64 if long else 4
-    form = 7 if long else 6
-    first = form << 29 | tile << 15 | (address - 0x4C000) // 32 | (END if end else 0)
-    return [first, (tile & 1) << 31 | offset // unit << 4 | size // unit & 15]
-
-
-def write(tile: int, offset: int, size: int, *, long: bool = False) -> list[int]:
-    unit = 64 if long else 4
-    first = (5 if long else 4) << 29 | tile << 15
-    return [first, (tile & 1) << 31 | offset // unit << 4 | size // unit & 15]
-
-
-def row(*sends: tuple[int, int], pause: int = 17) -> str:
-    """Sends of words from items of tile memory; a pause follows each of more than a header."""
-    lines = []
-    for item, words in sends:
-        lines.append(f"send {words - 1}, {item:#x}, 3")
-        if words > 2 and words <= pause:
-            lines.append(f"delay {pause - words}")
-    return "\n".join(lines)
-
-
-@dataclass
-class Bed:
-    """A chip of 4 tiles, host memory of two pages, and what tiles run; others follow."""
-
-    bench: "Bench"
-    tiles: int = 4
-    link: HostLink = field(default_factory=HostLink)
-    memory: NDArray[np.uint8] = field(init=False)
-    chip: Chip = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.chip = Chip(self.tiles, host=self.link)
-        self.memory = np.random.default_rng(7).integers(0, 256, 0x2000, np.uint8)
-        self.link.attach(0, self.memory)
-
-    def load(self, programs: Mapping[int, tuple[str, list[int]]], follow: str = FOLLOW) -> "Bed":
-        """Programs, with the words of their packets; `follow` is that of all other tiles."""
-        for tile in range(self.tiles):
-            text, words = programs.get(tile, (follow, []))
-            table = b"".join(word.to_bytes(4, "little") for word in words)
-            pieces = (self.bench.code(text + "\n trap 0", CODE), Piece(TABLE, table))
-            self.chip.load(tile, TileImage(pieces, CODE))
-            if tile in programs:
-                content = np.random.default_rng(tile).bytes(0x1000)
-                self.chip.memory.write(tile, SOURCE, content)
-        return self
-
-    def run(self, marks: int = 2) -> "Bed":
-        """The host answers so many barriers of group 2; then all tiles have stopped."""
-        for _ in range(marks):
-            outcome = self.chip.run()
-            assert outcome.end is End.HOST, str(outcome)
-            self.link.set_mark(2, 1)
-        outcome = self.chip.run()
-        assert outcome.end is End.STOPPED, str(outcome)
-        return self
-
-    def fails(self) -> ExchangeFault:
-        with pytest.raises(ExchangeFault) as raised:
-            self.run()
-        return raised.value
-
-    def words(self, tile: int, address: int, count: int) -> list[int]:
-        content = self.chip.memory.read(tile, address, 4 * count)
-        return np.frombuffer(content, np.uint32).tolist()
-
-    def host_words(self, offset: int, count: int) -> list[int]:
-        return self.memory[offset : offset + 4 * count].view(np.uint32).tolist()
-
-    def count(self, tile: int) -> int:
-        csr = self.chip.state(tile)["supervisor"]["csr"]
-        return int(csr[CSRS["INCOMING_DCOUNT"].index])
-
-
-Make = Callable[..., Bed]
-
-
-@pytest.fixture
-def bed(bench: "Bench") -> Make:
-    def make(programs: Mapping[int, tuple[str, list[int]]], **options: int) -> Bed:
-        return Bed(bench, **options).load(programs)
-
-    return make
-
-
-def owner_and_target(
-    packets: str, count: int, tile: int = 0, entry: int = 15, request: bool = True
-) -> str:
-    """A phase of one tile; its request is the first packet of the table."""
-    asked = row((TABLE_ITEM, 2)) if request else ""
-    return "\n".join(
-        [listen(tile), f"sync {entry}", expect(count), asked, packets, "sync 0", "sync 7", NEUTRAL]
-    )
-
-
-def target(packets: str, count: int, tile: int) -> str:
-    return owner_and_target(packets, count, tile, entry=7, request=False)
-
-
-# -- words that move ------------------------------------------------------------------------------
-
-
-def test_host_to_tile(bed: Make) -> None:
+def test_host_to_tile() -> None:
     made = bed(
         {0: (owner_and_target(row((TABLE_ITEM + 2, 2)), 3), [1, 0, *read(0, STAGING, HOST, 12)])}
     )
@@ -157,7 +39,7 @@ def test_host_to_tile(bed: Make) -> None:
     assert made.count(0) == 0
 
 
-def test_tile_to_host(bed: Make) -> None:
+def test_tile_to_host() -> None:
     """Writes of two packets, and a read of no bytes that tells that they were taken."""
     packets = [1, 0, *write(0, HOST, 60), *write(0, HOST + 64, 256, long=True)]
     packets += read(0, STAGING, 0, 0)
@@ -177,7 +59,7 @@ def test_tile_to_host(bed: Make) -> None:
     assert made.words(0, STAGING, 1) == [UNWRITTEN_WORD]
 
 
-def test_an_owner_asks_for_another_tile(bed: Make) -> None:
+def test_an_owner_asks_for_another_tile() -> None:
     """Tile 2 is the partner of its owner, tile 0, which exchanges nothing itself."""
     asks = f"{listen(0)}\n sync 15\n {row((TABLE_ITEM, 2))}\n sync 7\n {NEUTRAL}"
     reads = target(row((TABLE_ITEM, 2)), 16, 2)
@@ -186,7 +68,7 @@ def test_an_owner_asks_for_another_tile(bed: Make) -> None:
     assert made.words(0, STAGING, 1) == [UNWRITTEN_WORD]
 
 
-def test_tiles_of_several_rows_and_columns_at_once(bed: Make) -> None:
+def test_tiles_of_several_rows_and_columns_at_once() -> None:
     """Each has its part; owner 4 asks for tile 260 too, with the published words."""
     programs = {}
     for tile, request in {4: [0x101, 0], 9: [1, 0]}.items():
@@ -215,7 +97,7 @@ PUBLISHED_TO_TILE = """
 ASKING_FOR_260 = f"{listen(4)}\n sync 15\n {row((TABLE_ITEM, 2))}\n sync 7\n {NEUTRAL}"
 
 
-def test_the_published_words_of_a_tile_that_writes(bed: Make) -> None:
+def test_the_published_words_of_a_tile_that_writes() -> None:
     packets = [0xA0820000, 0x00000011, *read(260, STAGING, 0, 0)]
     programs = {4: (ASKING_FOR_260, [0x100, 0]), 260: (PUBLISHED_TO_HOST, packets)}
     made = bed(programs, tiles=320)
@@ -225,7 +107,7 @@ def test_the_published_words_of_a_tile_that_writes(bed: Make) -> None:
     assert made.memory[0x40:0x80].tobytes() == content
 
 
-def test_the_published_words_of_a_tile_that_reads(bed: Make) -> None:
+def test_the_published_words_of_a_tile_that_reads() -> None:
     packets = [0] * 4 + [0xEC820209, 0x00000011]
     programs = {4: (ASKING_FOR_260, [0x100, 0]), 260: (PUBLISHED_TO_TILE, packets)}
     made = bed(programs, tiles=320).run()
@@ -263,13 +145,11 @@ def test_published_headers(
     ],
 )
 def test_published_requests(tile: int, owner: int, words: tuple[int, int]) -> None:
-    from tilewright.target.host_packets import owners, requested_tiles
-
     assert owners(tile) == owner
     assert requested_tiles(owner, *words).tolist() == [tile]
 
 
-def test_rows_after_a_wait_belong_to_the_phase(bed: Make) -> None:
+def test_rows_after_a_wait_belong_to_the_phase() -> None:
     """As a loader does it: read a descriptor, look at it, read what it says."""
     first, second = read(0, STAGING, 0, 4, end=False), read(0, STAGING + 32, HOST, 8)
     packets = row((TABLE_ITEM + 2, 2))
@@ -283,7 +163,7 @@ def test_rows_after_a_wait_belong_to_the_phase(bed: Make) -> None:
     assert made.words(0, STAGING + 32, 2) == made.host_words(HOST, 2)
 
 
-def test_what_is_sent_is_what_memory_held_then(bed: Make) -> None:
+def test_what_is_sent_is_what_memory_held_then() -> None:
     """A store after a send, which ends the row, does not change what was sent."""
     packets = [1, 0, *write(0, HOST, 4), *read(0, STAGING, 0, 0)]
     text = (
@@ -298,7 +178,7 @@ def test_what_is_sent_is_what_memory_held_then(bed: Make) -> None:
     assert made.host_words(HOST, 1) == before
 
 
-def test_packets_wait_for_a_request(bed: Make) -> None:
+def test_packets_wait_for_a_request() -> None:
     """The owner asks late, after a row of its own has ended."""
     asks = (
         f"{listen(0)}\n sync 15\n delay 99\n get $m1, $PC\n {row((TABLE_ITEM, 2))}\n sync 7\n"
@@ -309,7 +189,7 @@ def test_packets_wait_for_a_request(bed: Make) -> None:
     assert made.words(2, STAGING, 1) == made.host_words(HOST, 1)
 
 
-def test_buffers_are_reached_by_their_offsets(bed: Make) -> None:
+def test_buffers_are_reached_by_their_offsets() -> None:
     headers = [*read(0, STAGING, 0x5000, 4, end=False), *read(0, STAGING + 32, 0x2FFC, 4)]
     text = owner_and_target(row((TABLE_ITEM + 2, 2), (TABLE_ITEM + 4, 2)), 2)
     made = bed({0: (text, [1, 0, *headers])})
@@ -321,7 +201,7 @@ def test_buffers_are_reached_by_their_offsets(bed: Make) -> None:
     assert made.words(0, STAGING + 32, 1) == [0x06060606]
 
 
-def test_time_of_a_read(bed: Make) -> None:
+def test_time_of_a_read() -> None:
     """By hand: the header has left after 2 words; then the latency, and 1,024 bytes at 2.6 each."""
     header = read(0, 0x50200, 0, 1024, long=True)
     text = (
@@ -331,3 +211,60 @@ def test_time_of_a_read(bed: Make) -> None:
     made = bed({0: (text, [1, 0, *header])}).run()
     sent, done = (int(made.chip.state(0)["supervisor"]["m"][n]) for n in (1, 2))
     assert done - sent == 2 + 1500 + -(-1024 * 5 // 13)
+
+
+# -- many tiles -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("to_host", [False, True])
+def test_all_tiles_move_4_kib_in_time(to_host: bool) -> None:
+    """Every tile of the chip; what the host's side takes is well under 0.3 s."""
+    tiles, size = 1472, 4096
+    link = HostLink()
+    chip = Chip(tiles, host=link)
+    memory = np.random.default_rng(1).integers(0, 256, tiles * size, np.uint8)
+    link.attach(0, memory)
+    requests: dict[int, list[int]] = {}
+    for tile in range(tiles):
+        bits = 1 << (2 * (tile // 64) + (tile >> 1 & 1))
+        words = requests.setdefault(int(owners(tile)), [0, 0])
+        words[0] |= bits & 0xFFFFFF
+        words[1] |= bits >> 24
+    piece, source = (256, 0x60000) if to_host else (1024, 0x51000)
+    count = size // piece
+    item = TABLE_ITEM + 2
+    contents = []
+    for tile in range(tiles):
+        packets, sends = [], []
+        for number in range(count):
+            offset = size * tile + piece * number
+            if to_host:
+                packets += write(tile, offset, piece, long=True)
+                sends += [(item + 2 * number, 2), (source // 4 + 64 * number, 64)]
+            else:
+                end = number == count - 1
+                where = source + piece * number
+                packets += read(tile, where, offset, piece, end=end, long=True)
+                sends += [(item + 2 * number, 2)]
+        if to_host:
+            packets += read(tile, STAGING + 0x100, 0, 0)
+            sends += [(item + 2 * count, 2)]
+        is_owner = tile in requests
+        text = owner_and_target(
+            row(*sends), 1 if to_host else size // 4, tile, 15 if is_owner else 7, is_owner
+        )
+        table = np.array([*requests.get(tile, [0, 0]), *packets], np.uint32).tobytes()
+        pieces = (code(text + "\n trap 0", CODE), Piece(TABLE, table))
+        chip.load(tile, TileImage(pieces, CODE))
+        contents.append(np.random.default_rng(tile).integers(0, 256, size, np.uint8))
+        if to_host:
+            chip.memory.write(tile, source, contents[-1].tobytes())
+    assert chip.run().end is End.HOST
+    link.set_mark(2, 1)
+    started = perf_counter()
+    assert chip.run().end is End.HOST
+    seconds = perf_counter() - started
+    start = source - 0x4C000
+    moved = chip.memory.bytes[:, start : start + size].ravel()
+    assert np.array_equal(moved, memory)
+    assert seconds < 1.5, "twice the time on a busy machine, and loading of compiled code"
