@@ -25,9 +25,8 @@ def source_contents(
     `arrays` has inputs and parameters by name, in the shapes of the graph. Raises `EmissionError`
     for one that is missing or does not suit.
     """
-    buffers = dict(program.schedule.sources)
-    for source in graph.sources:
-        address = int(program.addresses[buffers[source.name]])
+    for source, (_, buffer) in zip(graph.sources, program.schedule.sources, strict=True):
+        address = int(program.addresses[buffer])
         if address < 0:
             continue  # nothing reads it
         shards = source.value.storage.layout.pack(_base(source, arrays)).astype(

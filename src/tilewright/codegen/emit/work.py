@@ -22,15 +22,19 @@ from tilewright.codegen.low import (
     exchange_phase,
 )
 from tilewright.codegen.low.schedule import ATOM
+from tilewright.codegen.mid import WorkProvenance
 from tilewright.exchange import Patches, Rows, encode, patches
 from tilewright.exchange import schedule as scheduled
 
 
 @dataclass(frozen=True, slots=True)
 class CallWork:
-    """Calls, by logical tile."""
+    """Calls of a step, by logical tile."""
 
     calls: tuple[tuple[Call, ...], ...]
+    provenance: WorkProvenance
+    ends_step: bool = True
+    """False for what prepares memory for the step behind it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +43,8 @@ class PhaseWork:
 
     rows: Rows
     moving: tuple[tuple[int, Patches], ...]
+    provenance: WorkProvenance
+    ends_step: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,8 @@ class RepeatWork:
     count: int
     sequences: tuple[int, ...]
     body: "tuple[Work, ...]"
+    provenance: WorkProvenance
+    ends_step: bool = False
 
 
 Work: TypeAlias = CallWork | PhaseWork | RepeatWork
@@ -74,7 +82,9 @@ class Worker:
         for step in steps:
             yield from self._cleared(step, begun)
             if isinstance(step, RepeatStep):
-                yield RepeatWork(step.count, step.sequences, self.work(step.body))
+                yield RepeatWork(
+                    step.count, step.sequences, self.work(step.body), step.provenance
+                )
                 continue
             try:
                 yield self._simple(step)
@@ -87,7 +97,8 @@ class Worker:
                 return self._kernel(step)
             case CopyStep():
                 buffers, tiles = self._schedule.buffers, self._schedule.tiles
-                return CallWork(copy_calls(step, buffers, self._addresses, tiles))
+                calls = copy_calls(step, buffers, self._addresses, tiles)
+                return CallWork(calls, step.provenance)
             case ExchangeStep():
                 return self._phase(step)
 
@@ -107,12 +118,13 @@ class Worker:
             buffer = self._schedule.buffers[target]
             if buffer.layout.padded_shape != buffer.layout.shape:
                 call = Call("zero", (self._addresses[target], buffer.bytes // ATOM))
-                yield CallWork(((call,),) * buffer.tiles)
+                yield CallWork(((call,),) * buffer.tiles, step.provenance, ends_step=False)
         begun |= targets
 
     def _kernel(self, step: KernelStep) -> Work:
         of_tile = self._rearranging if step.kernel.startswith("repack") else self._calls.of_step
-        return CallWork(tuple(tuple(of_tile(step, tile)) for tile in range(step.tiles)))
+        calls = tuple(tuple(of_tile(step, tile)) for tile in range(step.tiles))
+        return CallWork(calls, step.provenance)
 
     def _rearranging(self, step: KernelStep, tile: int) -> Iterator[Call]:
         (source,) = step.operands
@@ -134,4 +146,4 @@ class Worker:
         for sequence in sorted({each.sequence for each in sources if each.sequence is not None}):
             steps = np.array([each.step if each.sequence == sequence else 0 for each in sources])
             moving.append((sequence, patches(rows, source_steps=steps)))
-        return PhaseWork(rows, tuple(moving))
+        return PhaseWork(rows, tuple(moving), step.provenance)
