@@ -49,9 +49,8 @@ def test_cycles_follow_from_what_the_tiles_count(driven: "Make") -> None:
 def test_times_of_a_call() -> None:
     """Two inputs behind a command, two outputs: the first command's end to the last output's."""
     to, back = True, False
-    times = CallTimes(
-        (0, 10, 11, 30, 32, 60, 100, 150, 151, 170, 175), (to, to, to, back, back), True
-    )
+    cycles = (0, 10, 11, 30, 32, 60, 100, 150, 151, 170, 175)
+    times = CallTimes(cycles, (to, to, to, back, back), True)
     assert times.total == 170 - 10
     assert times.graph == 100 - 60
     assert CallTimes((5, 20, 100, 130), (to, back), False).total == 130 - 5

@@ -2,17 +2,18 @@
 
 import pytest
 
-from tilewright.driver import SyncGroup, TileRegister, TransportError
+from tilewright.driver import SyncGroup, TransportError
 from tilewright.driver.emulated import EmulatedTransport
 from tilewright.driver.registers import EAST_REQUESTS, WEST_REQUESTS, tile_of, tile_register
+from tilewright.target.debug import DebugRegister
 
 
 def test_offsets() -> None:
     assert (SyncGroup.LOADER.control, SyncGroup.PROGRAM.control) == (0x302C, 0x3030)
     assert (WEST_REQUESTS[0], WEST_REQUESTS[7]) == (0x5404, 0x5404 + 7 * 0x400)
     assert (EAST_REQUESTS[0], EAST_REQUESTS[7]) == (0x1B804, 0x1B804 + 7 * 0x400)
-    assert tile_register(0, TileRegister.CONTEXT_STATUS) == 0x30000
-    assert tile_register(1471, TileRegister.CONTROL) == 0x30000 + 1471 * 0x40 + 12 * 4
+    assert tile_register(0, DebugRegister.CONTEXT_STATUS) == 0x30000
+    assert tile_register(1471, DebugRegister.CONTROL) == 0x30000 + 1471 * 0x40 + 12 * 4
     assert tile_of(0x30000 + 1471 * 0x40 + 12 * 4) == (1471, 12)
 
 

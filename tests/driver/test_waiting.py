@@ -56,7 +56,7 @@ def test_watching_is_rare_and_comes_before_giving_up() -> None:
             poll=1 / 128,
             watch=lambda: watched.append(clock.time),
         )
-    assert watched == [each / 128 for each in (9, 19, 39, 79, 159, 319, 639)] + [10]
+    assert watched == [each / 128 for each in (9, 19, 39, 79, 159, 319, 639, 1279)] + [10]
 
 
 def test_what_watching_finds_is_what_is_told() -> None:

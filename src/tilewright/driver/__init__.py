@@ -18,7 +18,7 @@ from tilewright.driver.configuration import (
     ConfigurationImage,
     read_configuration,
 )
-from tilewright.driver.debug import ContextState, Debugger, ExceptionType, ReceiveError
+from tilewright.driver.debug import Debugger, ExceptionType, ReceiveError
 from tilewright.driver.errors import (
     DeviceHang,
     DeviceTimeout,
@@ -30,7 +30,7 @@ from tilewright.driver.errors import (
 from tilewright.driver.failure import ContextReport, FailureReport, TileReport, examine
 from tilewright.driver.loader import load
 from tilewright.driver.program import Program, repeated_once
-from tilewright.driver.registers import SyncGroup, TileRegister
+from tilewright.driver.registers import SyncGroup
 from tilewright.driver.session import CallTimes, Session, load_entries
 from tilewright.driver.transport import Clock, Transport
 from tilewright.driver.waiting import Limits, SystemClock
@@ -58,8 +58,6 @@ __all__ = [  # noqa: RUF022 - grouped by subject, not sorted
     "load_entries",
     # tiles
     "Debugger",
-    "TileRegister",
-    "ContextState",
     "ExceptionType",
     "ReceiveError",
     "examine",

@@ -13,15 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.driver.errors import ProtocolError
-from tilewright.driver.registers import TileRegister, tile_register
+from tilewright.driver.registers import tile_register
 from tilewright.driver.transport import Transport
 from tilewright.driver.waiting import Limits, wait_until
-from tilewright.target.geometry import WORKERS
+from tilewright.target.debug import (
+    CONTEXT_STATUS_BITS,
+    CONTEXTS,
+    DOUBLE,
+    EXCHANGE_ERROR,
+    INVALID,
+    NOT_QUIESCENT,
+    RECEIVE_ERROR_MASK,
+    RECEIVE_ERROR_SHIFT,
+    ContextStatus,
+    DebugRegister,
+)
 
 SUPERVISOR = 0
 """Contexts are numbered from here: the supervisor, then the workers from 1 on."""
-CONTEXTS = 1 + WORKERS
-
 GENERAL_REGISTERS = 12
 """$m0 to $m11, which hold what code puts there; the others are fixed."""
 
@@ -31,23 +40,11 @@ _GET, _GET_DATA, _PUT_DATA = 0x41000000, 0x41000070, 0x43008070
 _LOAD, _STORE = 0x01F01000, 0x4F10F000
 """`ld32 $m0, $m1, $mzero, 0` and `st32 $m0, $m1, $mzero, 0`."""
 _PC, _STATUS = 0, 1
-_CLEAR_ERRORS = 6
-_ERRORS, _BUSY = 0b111, 1 << 3
+_ERRORS, _BUSY = NOT_QUIESCENT | INVALID | DOUBLE, 1 << 3
+_CLEARED = INVALID | DOUBLE
 _EXCEPTION_SHIFT, _EXCEPTION_MASK = 4, 0xF
-_RECEIVE_ERROR_SHIFT, _RECEIVE_ERROR_MASK = 27, 0b111
-_EXCHANGE_ERROR, _MEMORY_ERROR = 1 << 30, 1 << 31
-_STATE_BITS, _STATE_MASK = 2, 0b11
-
-
-class ContextState(IntEnum):
-    """What a context does."""
-
-    QUIET = 0
-    """Inactive, or waiting at a barrier."""
-    ACTIVE = 1
-    STOPPED = 2
-    """Excepted, by a trap or another means of debugging."""
-    EXCEPTED = 3
+_MEMORY_ERROR = 1 << 31
+_STATE_MASK = (1 << CONTEXT_STATUS_BITS) - 1
 
 
 class ExceptionType(IntEnum):
@@ -88,7 +85,7 @@ class ReceiveError(IntEnum):
 class TileStatus:
     """What a tile's contexts do, by number, and whether the exchange or memory are in error."""
 
-    states: tuple[ContextState, ...]
+    states: tuple[ContextStatus, ...]
     receive_error: ReceiveError
     has_exchange_error: bool
     has_memory_error: bool
@@ -99,24 +96,27 @@ class TileStatus:
         return [number for number, state in enumerate(self.states) if is_stopped(state)]
 
 
-def is_stopped(state: ContextState) -> bool:
+def is_stopped(state: ContextStatus) -> bool:
     """Whether a context that is in this state lets the debugger in."""
-    return state in (ContextState.STOPPED, ContextState.EXCEPTED)
+    return state in (ContextStatus.DEBUG_EXCEPTED, ContextStatus.EXCEPTED)
 
 
 def decode_status(word: int) -> TileStatus:
     """What a tile's context status register says."""
     return TileStatus(
         tuple(
-            ContextState(word >> _STATE_BITS * context & _STATE_MASK) for context in range(CONTEXTS)
+            ContextStatus(word >> CONTEXT_STATUS_BITS * context & _STATE_MASK)
+            for context in range(CONTEXTS)
         ),
-        ReceiveError(word >> _RECEIVE_ERROR_SHIFT & _RECEIVE_ERROR_MASK),
-        bool(word & _EXCHANGE_ERROR),
+        ReceiveError(word >> RECEIVE_ERROR_SHIFT & RECEIVE_ERROR_MASK),
+        bool(word & EXCHANGE_ERROR),
         bool(word & _MEMORY_ERROR),
     )
 
 
-_ANY_STOPPED = sum(ContextState.STOPPED << _STATE_BITS * context for context in range(CONTEXTS))
+_ANY_STOPPED = sum(
+    ContextStatus.DEBUG_EXCEPTED << CONTEXT_STATUS_BITS * context for context in range(CONTEXTS)
+)
 """Set in a status if any context is in state 2 or 3."""
 
 
@@ -129,24 +129,24 @@ class Debugger:
 
     # -- without stopping anything --------------------------------------------------------------
 
-    def read_register(self, tile: int, register: TileRegister) -> int:
+    def read_register(self, tile: int, register: DebugRegister) -> int:
         return self._transport.read(tile_register(tile, register))
 
-    def write_register(self, tile: int, register: TileRegister, value: int) -> None:
+    def write_register(self, tile: int, register: DebugRegister, value: int) -> None:
         self._transport.write(tile_register(tile, register), value)
 
     def status(self, tile: int) -> TileStatus:
-        return decode_status(self.read_register(tile, TileRegister.CONTEXT_STATUS))
+        return decode_status(self.read_register(tile, DebugRegister.CONTEXT_STATUS))
 
     def status_words(self) -> NDArray[np.uint32]:
         """The context status of every tile; `decode_status` takes one apart."""
         tiles = range(self._transport.tiles)
-        words = [self.read_register(tile, TileRegister.CONTEXT_STATUS) for tile in tiles]
+        words = [self.read_register(tile, DebugRegister.CONTEXT_STATUS) for tile in tiles]
         return np.array(words, np.uint32)
 
     def excepted_tiles(self) -> NDArray[np.intp]:
         """Tiles that have a context that has excepted, or whose exchange or memory is in error."""
-        errors = _ANY_STOPPED | _EXCHANGE_ERROR | _MEMORY_ERROR
+        errors = _ANY_STOPPED | EXCHANGE_ERROR | _MEMORY_ERROR
         return np.flatnonzero(self.status_words() & np.uint32(errors))
 
     # -- contexts that stand still --------------------------------------------------------------
@@ -157,8 +157,8 @@ class Debugger:
         if is_stopped(self.status(tile).states[context]):
             yield
             return
-        before = self.read_register(tile, TileRegister.RETIREMENT_BREAK)
-        self.write_register(tile, TileRegister.RETIREMENT_BREAK, before | 1 << context)
+        before = self.read_register(tile, DebugRegister.RETIREMENT_BREAK)
+        self.write_register(tile, DebugRegister.RETIREMENT_BREAK, before | 1 << context)
         try:
             wait_until(
                 lambda: is_stopped(self.status(tile).states[context]),
@@ -168,23 +168,23 @@ class Debugger:
             )
             yield
         finally:
-            self.write_register(tile, TileRegister.RETIREMENT_BREAK, before)
+            self.write_register(tile, DebugRegister.RETIREMENT_BREAK, before)
             if not before >> context & 1:
-                self.write_register(tile, TileRegister.EXCEPTION_CLEAR, 1 << context)
+                self.write_register(tile, DebugRegister.EXCEPTION_CLEAR, 1 << context)
 
     def inject(self, tile: int, context: int, instruction: int) -> None:
         """Run one instruction. Raises `ProtocolError` if the tile refuses, and `DeviceTimeout`."""
-        self.write_register(tile, TileRegister.STATUS_CLEAR, _CLEAR_ERRORS)
-        self.write_register(tile, TileRegister.CONTEXT, context)
-        self.write_register(tile, TileRegister.INSTRUCTION, instruction)
+        self.write_register(tile, DebugRegister.STATUS_CLEAR, _CLEARED)
+        self.write_register(tile, DebugRegister.INJECTION_CONTEXT, context)
+        self.write_register(tile, DebugRegister.INJECTED_INSTRUCTION, instruction)
         where = f"{context_name(context)} of tile {tile}"
         wait_until(
-            lambda: not self.read_register(tile, TileRegister.STATUS) & _BUSY,
+            lambda: not self.read_register(tile, DebugRegister.STATUS) & _BUSY,
             f"running {instruction:#010x} in {where}",
             self._transport.clock,
             limit=self._limits.debug,
         )
-        errors = self.read_register(tile, TileRegister.STATUS) & _ERRORS
+        errors = self.read_register(tile, DebugRegister.STATUS) & _ERRORS
         if errors:
             raise ProtocolError(
                 f"{where} does not run {instruction:#010x}: debug status {errors:#x}; "
@@ -194,11 +194,11 @@ class Debugger:
     def general(self, tile: int, context: int, register: int) -> int:
         """What a general register, $m0 to $m11, holds."""
         self.inject(tile, context, _PUT_DATA | register << 20)
-        return self.read_register(tile, TileRegister.DATA)
+        return self.read_register(tile, DebugRegister.DATA)
 
     def set_general(self, tile: int, context: int, register: int, value: int) -> None:
-        self.write_register(tile, TileRegister.CONTEXT, context)
-        self.write_register(tile, TileRegister.DATA, value)
+        self.write_register(tile, DebugRegister.INJECTION_CONTEXT, context)
+        self.write_register(tile, DebugRegister.DATA, value)
         self.inject(tile, context, _GET_DATA | register << 16)
 
     def special(self, tile: int, context: int, index: int) -> int:
@@ -224,7 +224,7 @@ class Debugger:
         """
         states = self.status(tile).states
         for context, state in enumerate(states):
-            if is_stopped(state) or (context != SUPERVISOR and state == ContextState.QUIET):
+            if is_stopped(state) or (context != SUPERVISOR and state == ContextStatus.IDLE):
                 return context
         raise ProtocolError(f"all contexts of tile {tile} are running")
 

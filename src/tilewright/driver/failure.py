@@ -12,7 +12,6 @@ from tilewright.driver.auto_loader import LoaderImage
 from tilewright.driver.board import Board
 from tilewright.driver.debug import (
     GENERAL_REGISTERS,
-    ContextState,
     Debugger,
     ExceptionType,
     ReceiveError,
@@ -20,8 +19,9 @@ from tilewright.driver.debug import (
     decode_status,
 )
 from tilewright.driver.errors import DriverError
-from tilewright.driver.registers import SyncGroup, TileRegister
+from tilewright.driver.registers import SyncGroup
 from tilewright.package import Application, Place, TileImages
+from tilewright.target.debug import ContextStatus, DebugRegister
 from tilewright.target.geometry import LOADER_FRAME_END
 
 MOST_TILES = 16
@@ -59,10 +59,13 @@ class ContextReport:
 
 @dataclass(frozen=True, slots=True)
 class TileReport:
-    """A tile with a context that is not quiet; `unread` tells why more is not known."""
+    """A tile with a context that is not quiet; `unread` tells why more is not known.
+
+    Its text tells everything but the tile.
+    """
 
     tile: int
-    states: tuple[ContextState, ...]
+    states: tuple[ContextStatus, ...]
     contexts: tuple[ContextReport, ...]
     incoming_count: int
     exchange_control: int
@@ -73,19 +76,18 @@ class TileReport:
         running = [
             context_name(context)
             for context, state in enumerate(self.states)
-            if state == ContextState.ACTIVE
+            if state == ContextStatus.ACTIVE
         ]
-        lines = [f"tile {self.tile}:"]
-        lines += [f"  {line}" for each in self.contexts for line in str(each).splitlines()]
+        lines = [line for each in self.contexts for line in str(each).splitlines()]
         if running:
-            lines.append(f"  running: {', '.join(running)}")
+            lines.append(f"running: {', '.join(running)}")
         if self.receive_error:
-            lines.append(f"  receive error: {self.receive_error.name}")
+            lines.append(f"receive error: {self.receive_error.name}")
         lines.append(
-            f"  incoming count {self.incoming_count}, exchange control {self.exchange_control:#x}"
+            f"incoming count {self.incoming_count}, exchange control {self.exchange_control:#x}"
         )
         if self.unread:
-            lines.append(f"  the rest cannot be read: {self.unread}")
+            lines.append(f"the rest cannot be read: {self.unread}")
         return "\n".join(lines)
 
 
@@ -106,7 +108,13 @@ class FailureReport:
         marks = ", ".join(
             f"group {group} {mark}" for group, mark in zip(SyncGroup, self.marks, strict=True)
         )
-        lines = [f"marks of host sync: {marks}", *map(str, self.tiles)]
+        lines = [f"marks of host sync: {marks}"]
+        alike: dict[str, list[int]] = {}
+        for each in self.tiles:
+            alike.setdefault(str(each), []).append(each.tile)
+        for text, tiles in alike.items():
+            lines.append(f"tile{'s' if len(tiles) > 1 else ''} {', '.join(map(str, tiles))}:")
+            lines += [f"  {line}" for line in text.splitlines()]
         if self.others:
             lines.append(f"and {self.others} more tiles that are not quiet")
         if not self.tiles:
@@ -155,8 +163,8 @@ class _Reader:
             tile,
             status.states,
             tuple(contexts),
-            self.debugger.read_register(tile, TileRegister.INCOMING_COUNT),
-            self.debugger.read_register(tile, TileRegister.EXCHANGE_CONTROL),
+            self.debugger.read_register(tile, DebugRegister.INCOMING_COUNT),
+            self.debugger.read_register(tile, DebugRegister.EXCHANGE_CONTROL),
             status.receive_error,
             unread,
         )

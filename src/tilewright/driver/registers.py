@@ -6,6 +6,7 @@ which meanings are inferred).
 
 from enum import IntEnum
 
+from tilewright.target.debug import DebugRegister
 from tilewright.target.host import HOST_SYNC_CONTROL
 
 CCSR = 0x2000
@@ -62,29 +63,7 @@ _TILE_REGISTERS = 0x30000
 _TILE_SPACING, _WORD = 0x40, 4
 
 
-class TileRegister(IntEnum):
-    """The debug registers of a tile, by their place in its window."""
-
-    CONTEXT_STATUS = 0
-    RETIREMENT_BREAK = 1
-    BREAK_VERTEX = 2
-    INSTRUCTION = 3
-    """Writing starts it."""
-    CONTEXT = 4
-    """Where instructions are injected: 0 the supervisor, 1 to 6 the workers."""
-    EXCEPTION_CONTROL = 5
-    EXCEPTION_CLEAR = 6
-    """Bit n clears context n."""
-    DATA = 7
-    """Control register 0x70 of the context in CONTEXT."""
-    STATUS = 8
-    STATUS_CLEAR = 9
-    INCOMING_COUNT = 10
-    EXCHANGE_CONTROL = 11
-    CONTROL = 12
-
-
-def tile_register(tile: int, register: TileRegister) -> int:
+def tile_register(tile: int, register: DebugRegister) -> int:
     """The offset of a debug register of a tile, by its physical id."""
     return _TILE_REGISTERS + _TILE_SPACING * tile + _WORD * register
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tilewright.driver.board import Board
 from tilewright.driver.copies import Pages
-from tilewright.driver.debug import SUPERVISOR, ExceptionType, is_stopped
+from tilewright.driver.debug import SUPERVISOR, is_stopped
 from tilewright.driver.errors import ProtocolError
 from tilewright.driver.pages import attach_pages, detach_pages, page_memory
 from tilewright.driver.registers import (
@@ -222,19 +222,18 @@ class Session:
         )
 
     def _has_ended(self, tile: int, address: int) -> bool:
-        """Whether a tile has stopped at its end, with the word at `address` set."""
+        """Whether a tile has stopped. Raises `ProtocolError` if that was before its end."""
         debugger, completion = self._board.debugger, self._application.completion
         assert completion is not None
         if not is_stopped(debugger.status(tile).states[SUPERVISOR]):
             return False
-        exception = debugger.exception(tile, SUPERVISOR)
         [word] = debugger.read_words(tile, SUPERVISOR, address, 1)
-        if exception is ExceptionType.PATCHED_BREAK_0 and word == completion.value:
-            return True
-        raise ProtocolError(
-            f"tile {tile} has stopped by {exception.name}, with {word:#x} as its word of "
-            f"completion, not {completion.value:#x}"
-        )
+        if word != completion.value:
+            raise ProtocolError(
+                f"tile {tile} has stopped by {debugger.exception(tile, SUPERVISOR).name}, with "
+                f"{word:#x} as its word of completion, not {completion.value:#x}"
+            )
+        return True
 
 
 def load_entries(application: Application) -> list[EntryPoint]:

@@ -341,6 +341,12 @@ class PageFault(ExchangeFault):
     name = "PAGE_NOT_ATTACHED"
 
 
+class HostRaceFault(ExchangeFault):
+    """Packets of one time for the same host memory, of which one writes: their order is open."""
+
+    name = "HOST_RACE"
+
+
 class PayloadIntervalFault(ExchangeFault):
     """A payload that is followed too soon (`payload-interval`)."""
 

@@ -56,7 +56,8 @@ def from_stored(tensor: Tensor, elements: NDArray[Any]) -> NDArray[Any]:
     quarter = _QUARTERS.get(tensor.element)
     if quarter is None:
         return elements
-    return np.ldexp(_values(quarter)[elements], tensor.scale).astype(np.float32)
+    meant: NDArray[Any] = np.ldexp(_values(quarter)[elements], tensor.scale).astype(np.float32)
+    return meant
 
 
 def _is_lost(array: NDArray[Any], stored: NDArray[Any]) -> NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from tilewright.elf.linker import Linker
 from tilewright.emulator.chip import Chip, End
 from tilewright.emulator.host_port import HostLink
 from tilewright.emulator.images import Piece, TileImage
+from tilewright.exchange import Rows
 from tilewright.isa import FORM_BY_NAME, encode
 from tilewright.package import Direction
 from tilewright.target.csr import CSRS
@@ -45,6 +46,18 @@ class _Code:
     def here(self) -> int:
         return _PROGRAM + len(self.content)
 
+    def row(self, rows: Rows, tile: int) -> None:
+        words = rows.row(tile)
+        if not len(words):
+            self.add("sans u19", 0)
+            self.add("sync u4", 1)
+            return
+        self.put("INCOMING_DCOUNT", 1)
+        if self.here % 8 == 0:
+            self.add("setzi m,x20", 0, 0)
+        self.add("sync u4", 3)
+        self.content += words.astype("<u4").tobytes()
+
     def host(self, phase: HostPhase, tile: int) -> None:
         self.content += phase.code(tile)
         for _, operands in phase.calls(tile):
@@ -70,17 +83,18 @@ def _program(exchange: HostExchange, tile: int, kernel: int) -> bytes:
     code.add("sync u4", 7)
     start = code.here
     code.host(exchange.command, tile)
-    code.put("INCOMING_DCOUNT", 1)
-    if code.here % 8 == 0:
-        code.add("setzi m,x20", 0, 0)
-    code.add("sync u4", 3)
-    code.content += command_rows().row(tile).astype("<u4").tobytes()
+    code.row(command_rows(), tile)
     code.add("setzi m,x20", 1, COMMAND)
     code.add("ld32 m,m,m,u12", 0, 1, 15, 0)
     code.add("cmpeq m,m,s16", 0, 0, 1)
     code.add("brnz m,t19", 0, code.here + 8)
     code.add("trap u4", 0)
-    for phase in (*exchange.calls[0].sent, *exchange.calls[0].fetched):
+    (call,) = exchange.calls
+    for phase in call.sent:
+        code.host(phase, tile)
+    if call.spread is not None:
+        code.row(call.spread, tile)
+    for phase in call.fetched:
         code.host(phase, tile)
     code.add("setzi m,x20", 0, 1)
     code.add("brnz m,t19", 0, start)

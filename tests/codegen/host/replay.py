@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.codegen.host import TABLES, HostExchange, HostPhase
+from tilewright.exchange import ExchangePhase
 from tilewright.isa import decode
 from tilewright.package import Direction, Shards
 
@@ -137,7 +138,10 @@ class _Tile:
         return 0, end == 3
 
     def barrier(self, zone: int, ended: bool, left: int, phase: _Phase) -> None:
-        if zone == 0:
+        if zone == 2:
+            assert not self.syncs
+            assert self.csr[_MUX] == _NEUTRAL
+        elif zone == 0:
             assert ended
             assert left == 0
             assert self.csr[_COUNT] == 0
@@ -187,23 +191,40 @@ class Replay:
         plan, of_call = self.exchange.plan, self.exchange.calls[number]
         batches = plan.batches_of(number)
         phases = [self.exchange.command, *of_call.sent, *of_call.fetched]
-        assert len(phases) == len(batches)
-        streaming = plan.reuses_pages(number)
-        if not streaming:
+        middle = batches.start + 1 + len(of_call.sent)
+        self.is_streaming = plan.reuses_pages(number)
+        if not self.is_streaming:
             for batch in batches:
                 self.copy(batch, streams, Direction.TO_DEVICE)
         for batch, phase in zip(batches, phases, strict=True):
-            if batch - batches.start == 1 + len(of_call.sent):
-                work()
-            if streaming:
-                self.host[4096:] = 0xEE
-                self.copy(batch, streams, Direction.TO_DEVICE)
-            self.phase(phase)
-            if streaming:
-                self.copy(batch, streams, Direction.FROM_DEVICE)
-        if not streaming:
+            if batch < middle:
+                self.batch(batch, phase, streams)
+        if of_call.spread is not None:
+            self.spread(of_call.spread.phase)
+        work()
+        for batch, phase in zip(batches, phases, strict=True):
+            if batch >= middle:
+                self.batch(batch, phase, streams)
+        if not self.is_streaming:
             for batch in batches:
                 self.copy(batch, streams, Direction.FROM_DEVICE)
+
+    def batch(self, batch: int, phase: HostPhase, streams: Mapping[int, U8]) -> None:
+        """Where pages are used again, the host copies at the phases; else all first or last."""
+        if self.is_streaming:
+            self.host[4096:] = 0xEE
+            self.copy(batch, streams, Direction.TO_DEVICE)
+        self.phase(phase)
+        if self.is_streaming:
+            self.copy(batch, streams, Direction.FROM_DEVICE)
+
+    def spread(self, phase: ExchangePhase) -> None:
+        """What rows do is the business of the exchange room; here transfers are copies."""
+        for number in range(phase.transfers):
+            each = phase.transfer(number)
+            words = self.memory[each.source][each.address - _BASE :][: 4 * each.words].copy()
+            for tile, address in each.receivers:
+                self.memory[tile][address - _BASE :][: 4 * each.words] = words
 
     def copy(self, batch: int, streams: Mapping[int, U8], direction: Direction) -> None:
         plan = self.exchange.plan

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.codegen.host.emulated import Session
-from tests.codegen.host.examples import even, random_call, stream
+from tests.codegen.host.examples import even, random_call, shards, stream
 from tilewright.codegen.host import HostCall, plan_exchange
 
 
@@ -25,6 +25,27 @@ def test_what_is_sent_arrives_and_comes_back(seed: int) -> None:
             )
             assert held == given[tensor][offset:][:size].tobytes()
     session.stop()
+
+
+def test_copies_come_over_the_link_once() -> None:
+    tiles, size = np.arange(1456), 9_000
+    call = HostCall(
+        "run",
+        1,
+        shards(0, tiles, 0x60000, size * (tiles % 112), size),
+        shards(0, tiles[-112:], 0x60000, size * (tiles[-112:] % 112), size),
+    )
+    session = Session(plan_exchange([call]))
+    given = stream(112 * size)
+    streams = {0: given.copy()}
+    session.run(streams)
+    session.stop()
+    np.testing.assert_array_equal(streams[0], given)
+    for tile in (0, 700, 1455):
+        held = session.chip.memory.read(tile, 0x60000, size)
+        assert held == given[size * (tile % 112) :][:size].tobytes()
+    # The link carries everything once each way, at 2.6 bytes a cycle.
+    assert session.cycles[-1] < 1.05 * 2 * len(given) / 2.6 + 20_000
 
 
 def test_all_tiles() -> None:

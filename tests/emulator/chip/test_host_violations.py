@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from tests.emulator.chip.conftest import code
 from tests.emulator.chip.host_programs import (
     END,
     HOST,
@@ -12,6 +13,7 @@ from tests.emulator.chip.host_programs import (
     STAGING,
     TABLE_ITEM,
     bed,
+    expect,
     listen,
     owner_and_target,
     read,
@@ -114,6 +116,11 @@ WRONG = {
         faults.SendAddressFault,
         "sends 2 words from 0x0",
         owner_and_target("send 1, 0, 3", 1),
+    ),
+    "words beside the row": Wrong(
+        faults.SendConflictFault,
+        "sends from 0x4e000, in a memory element that holds the row",
+        owner_and_target("send 1, 0x13800, 3", 1),
     ),
     "a format that the host sends": Wrong(
         faults.PacketFault,
@@ -274,3 +281,37 @@ def test_fewer_words_than_expected_are_waited_for_in_vain() -> None:
     outcome = made.chip.run()
     assert outcome.end is End.STUCK
     assert "tile 0 at sync 0 (RECEIVE)" in str(outcome)
+
+
+def test_words_for_the_element_of_the_row() -> None:
+    """The row is in the window for packets."""
+    text = f"{listen(0)}\n sync 15\n {expect(1)}\n call $m10, 0x51000"
+    made = bed({0: (f"{text}\n sync 0\n sync 7", READ_4)})
+    called = f"{row((TABLE_ITEM, 2))}\n {READS}\n br $m10"
+    made.chip.memory.write(0, *code(called, 0x51000))
+    fault = made.fails()
+    assert isinstance(fault, faults.SendConflictFault)
+    assert any(isinstance(each, faults.ReceiveFetchClashFault) for each in fault.others)
+
+
+@pytest.mark.parametrize(("others", "is_race"), [(HOST + 60, True), (HOST + 64, False)])
+@pytest.mark.parametrize("writer", [0, 1])
+def test_two_packets_for_the_same_memory(writer: int, others: int, is_race: bool) -> None:
+    """Tiles 0 and 1 write and read; 64 bytes from `HOST` on, and 4 others."""
+    programs = {
+        writer: (
+            owner_and_target(WITH_64, 1, writer),
+            [1, 0, *write(writer, HOST, 64, long=True), *read(writer, STAGING, 0, 0)],
+        ),
+        1 - writer: (
+            owner_and_target(READS, 1, 1 - writer),
+            [1, 0, *read(1 - writer, STAGING, others, 4)],
+        ),
+    }
+    made = bed(programs)
+    if is_race:
+        fault = made.fails()
+        assert isinstance(fault, faults.HostRaceFault)
+        assert "are those of another packet, too, and one of them writes" in str(fault)
+    else:
+        made.run()

@@ -5,7 +5,7 @@ put them together again. Both arrays' axes are written as products of the same f
 from the start of an axis leaves it as it is: what lies beyond counts as padding.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd, prod
 
@@ -36,7 +36,7 @@ def relate(shape: Shape, views: Sequence[Formula]) -> Axes:
     """The axes of an array of `shape` and of what views make of it. Raises `Inexpressible`."""
     relation = _Relation(shape)
     for view in views:
-        _VIEWS.get(type(view), _refuse)(relation, view)
+        relation.view(view)
     return relation.axes()
 
 
@@ -56,6 +56,26 @@ class _Relation:
     def shape(self) -> Shape:
         """Of the last array."""
         return tuple(prod(self.extents[each] for each in factors) for factors in self.last)
+
+    def view(self, view: Formula) -> None:
+        """Look at the last array in another way."""
+        match view:
+            case operators.Reshape():
+                self.reshape(view.shape)
+            case operators.Transpose():
+                self.transpose(view.order)
+            case operators.Slice():
+                self.slice(view.starts, view.stops)
+            case operators.SplitHeads():
+                *leading, tokens, width = self.shape()
+                self.reshape((*leading, tokens, view.heads, width // view.heads))
+                self.transpose(_heads_first(len(leading)))
+            case operators.MergeHeads():
+                *leading, heads, tokens, size = self.shape()
+                self.transpose(_heads_first(len(leading)))
+                self.reshape((*leading, tokens, heads * size))
+            case _:
+                raise Inexpressible
 
     def reshape(self, shape: Shape) -> None:
         """Cut and join axes, the last fastest."""
@@ -109,40 +129,6 @@ class _Relation:
         return inner
 
 
-def _reshape(relation: _Relation, view: operators.Reshape) -> None:
-    relation.reshape(view.shape)
-
-
-def _transpose(relation: _Relation, view: operators.Transpose) -> None:
-    relation.transpose(view.order)
-
-
-def _slice(relation: _Relation, view: operators.Slice) -> None:
-    relation.slice(view.starts, view.stops)
-
-
-def _split_heads(relation: _Relation, view: operators.SplitHeads) -> None:
-    *leading, tokens, width = relation.shape()
-    relation.reshape((*leading, tokens, view.heads, width // view.heads))
-    rank = len(leading)
-    relation.transpose((*range(rank), rank + 1, rank, rank + 2))
-
-
-def _merge_heads(relation: _Relation, view: operators.MergeHeads) -> None:
-    *leading, heads, tokens, size = relation.shape()
-    rank = len(leading)
-    relation.transpose((*range(rank), rank + 1, rank, rank + 2))
-    relation.reshape((*leading, tokens, heads * size))
-
-
-def _refuse(relation: _Relation, view: Formula) -> None:
-    raise Inexpressible
-
-
-_VIEWS: dict[type, Callable[[_Relation, object], None]] = {
-    operators.Reshape: _reshape,
-    operators.Transpose: _transpose,
-    operators.Slice: _slice,
-    operators.SplitHeads: _split_heads,
-    operators.MergeHeads: _merge_heads,
-}
+def _heads_first(leading: int) -> tuple[int, ...]:
+    """The order that swaps two axes of three behind so many."""
+    return (*range(leading), leading + 1, leading, leading + 2)

@@ -179,9 +179,7 @@ def _on_factors(
         bounds = sorted({loop.unit, loop.unit * loop.extent, *cuts}, reverse=True)
         for high, low in pairwise(bounds):
             # The factor whose steps are the largest that this loop's are made of.
-            factor, step = next(
-                each for each in zip(factors, ends, strict=True) if each[1] <= low
-            )
+            factor, step = next(each for each in zip(factors, ends, strict=True) if each[1] <= low)
             if high % low or low % step:
                 raise Inexpressible
             axis = place[factor]
@@ -192,9 +190,7 @@ def _on_factors(
 
 def _inner_products(extents: Sequence[int]) -> list[int]:
     """For each extent, the product of those behind it."""
-    return [*accumulate(reversed(extents), lambda product, each: product * each, initial=1)][
-        -2::-1
-    ]
+    return [*accumulate(reversed(extents), lambda product, each: product * each, initial=1)][-2::-1]
 
 
 def _is_even(layout: Layout, axis: int) -> bool:

@@ -6,6 +6,7 @@ and two for the tile's own; each fused operator is a call.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -31,10 +32,14 @@ _SUFFIX = {Precision.F16: "f16", Precision.F32: "f32"}
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of the supervisor function `symbol` with these values in `$m2`, `$m3`, …"""
+    """A call of the supervisor function `symbol` with these values in `$m2`, `$m3`, …
+
+    `sizes` are those of the kernel's specification, where whoever makes the call knows them.
+    """
 
     kernel: str
     values: tuple[Value, ...]
+    sizes: tuple[tuple[str, int], ...] = ()
 
     @property
     def symbol(self) -> str:
@@ -257,7 +262,7 @@ class Calls:
             return call
         (epsilon,) = step.numbers
         bits = int(np.float32(epsilon).view(np.uint32))
-        return Call(call.kernel, (*call.values[:-1], bits))
+        return Call(call.kernel, (*call.values[:-1], bits), call.sizes)
 
     def _rows_of(self, step: KernelStep, tile: int) -> tuple[int, int]:
         """How many rows of how many columns a tile has of a step's first operand."""
@@ -338,8 +343,17 @@ class Calls:
 
 
 def _ranges(layout: Layout, tile: int) -> list[tuple[int, int]]:
-    found = [(int(start), int(extent)) for start, extent in layout.shard(np.array(tile))]
-    return [(0, 1)] * (2 - len(found)) + found
+    """Start and extent of a tile's shard along (at least two) axes."""
+    return _ranges_of_tiles(layout)[tile]
+
+
+@lru_cache(maxsize=1024)
+def _ranges_of_tiles(layout: Layout) -> list[list[tuple[int, int]]]:
+    tiles = layout.format.tiles
+    lifted = [np.tile([0, 1], (tiles, 1))] * (2 - len(layout.shape))
+    found = [np.stack(each, axis=1) for each in layout.shard(np.arange(tiles))]
+    by_tile = np.stack([*lifted, *found], axis=1).tolist()
+    return [[(start, extent) for start, extent in axes] for axes in by_tile]
 
 
 def _words(elements: int, precision: Precision) -> int:
@@ -356,4 +370,4 @@ def _call(kernel: Kernel, sizes: dict[str, int], places: Mapping[str, Value]) ->
         places[operand.name] if isinstance(operand, Array) else operand.value(sizes)
         for operand in kernel.operands
     )
-    return Call(kernel.name, values)
+    return Call(kernel.name, values, tuple(sizes.items()))

@@ -92,8 +92,8 @@ class _Run:
 class TileCode:
     """Code that grows instruction by instruction, through `regions`, which start at even words.
 
-    `functions` are addresses of the runtime's functions by name. Every method raises
-    `EmissionError` when the regions are full.
+    `functions` are addresses by name, at least of those of the runtime that are needed. Every
+    method raises `EmissionError` when the regions are full.
     """
 
     def __init__(self, regions: Sequence[Region], functions: Mapping[str, int]) -> None:
@@ -141,14 +141,13 @@ class TileCode:
             self.add("or m,m,u12<<20", register, register, value & ~_LOW)
 
     def words(self, content: bytes) -> None:
-        """Instructions that must stand together, from an even word on."""
-        self._reserve(len(content) + WORD)
-        if self.here % ROW_ALIGNMENT:
-            self.set(_SCRATCH, 0)
+        """Instructions that must stand together."""
+        self._reserve(len(content))
+        self._is_settled = False
         self._runs[-1].code += content
 
     def call(self, target: int | str, values: Sequence[Value] = ()) -> None:
-        """Call a function, of the runtime if it is a name, with values in `$m2`, `$m3`, …"""
+        """Call a function, by address or by name, with values in `$m2`, `$m3`, …"""
         for number, value in enumerate(values):
             if isinstance(value, Address):
                 self._reserve(2 * WORD)
@@ -222,7 +221,7 @@ class TileCode:
         self.add("bri t19", head)
 
     def leave_unless(self, address: int, value: int, function: str) -> None:
-        """Branch to a function of the runtime unless the word at an address has this value."""
+        """Go to a function, for good, unless the word at an address has this value."""
         self.set(_OTHER, address)
         self.add("ld32 m,m,m,u12", _SCRATCH, _OTHER, _ZERO, 0)
         self.add("cmpeq m,m,s16", _SCRATCH, _SCRATCH, value)

@@ -87,10 +87,7 @@ def place_buffers(
 
     Raises `PlacementError`, which tells what does not fit and what would help.
     """
-    wants = {
-        each.id: each
-        for each in _buffer_wants(schedule, frozenset(inputs))
-    }
+    wants = {each.id: each for each in _buffer_wants(schedule, frozenset(inputs))}
     if samples:
         wants[len(schedule.buffers)] = _Want(len(schedule.buffers), WORD * samples, "cycle samples")
     rows = {each: row for row, each in enumerate(wants)}

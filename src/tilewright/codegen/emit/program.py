@@ -1,6 +1,6 @@
 """A schedule as a program for every tile."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -28,9 +28,8 @@ _MOST_PASSES = 8
 class Frame(Protocol):
     """What programs do around the graph, and where what they exchange with the host lies."""
 
-    @property
-    def functions(self) -> Sequence[str]:
-        """What it calls of the runtime, beside start-up and end."""
+    def functions(self, tile: int) -> Iterable[str]:
+        """What a (physical) tile calls, beside start-up and end, by symbol."""
 
     def write(self, code: TileCode, tile: int, graph: Callable[[], None]) -> None:
         """Write a (physical) tile's program between start-up and end; `graph` writes the graph."""
@@ -45,7 +44,8 @@ class FrameMaker(Protocol):
 class RunOnce:
     """Run the graph once, with nothing around."""
 
-    functions: Sequence[str] = ()
+    def functions(self, tile: int) -> Iterable[str]:
+        return ()
 
     def write(self, code: TileCode, tile: int, graph: Callable[[], None]) -> None:
         graph()
@@ -71,6 +71,7 @@ class Program:
 
     schedule: TileSchedule
     memory: DataMemory
+    work: tuple[Work, ...]
     images: tuple[Image, ...]
     image_of: tuple[int, ...]
     texts: tuple[TileText, ...]
@@ -107,12 +108,13 @@ def emit(
     environment: Environment | None = None,
     inputs: Sequence[int] = (),
     samples: int = 0,
+    samples_steps: bool = False,
 ) -> Program:
     """The program of a schedule, for all tiles of the chip.
 
     `frame` makes what stands around the graph; without it, tiles run the graph once and stop.
-    `inputs` are buffers that the frame fills before each run. With `samples`, a place for so many
-    cycle samples is set aside, and one is taken behind each step.
+    `inputs` are buffers that the frame fills before each run. A place for so many cycle `samples`
+    is set aside; with `samples_steps` one is taken behind each step, others by the frame.
 
     Data begin behind the longest program; if that is longer than thought, it is written again with
     data further up. Tiles beyond those of the schedule only let phases pass. Raises
@@ -123,7 +125,7 @@ def emit(
     for _ in range(_MOST_PASSES):
         memory = place_buffers(schedule, start, inputs=inputs, samples=samples)
         made = frame(memory) if frame is not None else RunOnce()
-        program = _written(schedule, memory, made, environment, samples > 0)
+        program = _written(schedule, memory, made, environment, samples_steps)
         needed = data_start(max(text.end for text in program.texts))
         if needed <= start:
             return program
@@ -139,13 +141,16 @@ def _written(
     is_sampled: bool,
 ) -> Program:
     work = Worker(schedule, buffer_addresses(schedule, memory.addresses)).work(schedule.steps)
-    library = Library(_symbols(work), environment.runtime, environment.toolchain)
-    functions = {*_ALWAYS, *frame.functions, *([SAMPLE] if is_sampled else ())}
+    tiles = physical_tiles(np.arange(TILES)).tolist()
+    framing = [frozenset(frame.functions(tile)) for tile in tiles]
+    symbols = frozenset(_symbols(work)).union(*framing)
+    library = Library(symbols, environment.runtime, environment.toolchain)
+    always = {*_ALWAYS, *([SAMPLE] if is_sampled else ())}
     images: dict[Image, int] = {}
     image_of, texts = [], []
     origins: dict[WorkProvenance, int] = {}
-    for tile, physical in enumerate(physical_tiles(np.arange(TILES)).tolist()):
-        image = library.image({*functions, *_symbols(work, tile)})
+    for tile, physical in enumerate(tiles):
+        image = library.image({*always, *framing[tile], *_symbols(work, tile)})
         image_of.append(images.setdefault(image, len(images)))
         writer = _Writer(image, origins, is_sampled)
         try:
@@ -153,7 +158,7 @@ def _written(
         except EmissionError as fault:
             raise EmissionError(f"tile {tile}: {fault}") from fault
     return Program(
-        schedule, memory, tuple(images), tuple(image_of), tuple(texts), tuple(origins)
+        schedule, memory, work, tuple(images), tuple(image_of), tuple(texts), tuple(origins)
     )
 
 

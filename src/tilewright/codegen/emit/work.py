@@ -82,9 +82,7 @@ class Worker:
         for step in steps:
             yield from self._cleared(step, begun)
             if isinstance(step, RepeatStep):
-                yield RepeatWork(
-                    step.count, step.sequences, self.work(step.body), step.provenance
-                )
+                yield RepeatWork(step.count, step.sequences, self.work(step.body), step.provenance)
                 continue
             try:
                 yield self._simple(step)

@@ -1,6 +1,6 @@
 """Everything about the host of a program: the plan for the host, tables and code for the tiles."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,7 +23,9 @@ from tilewright.codegen.host.pieces import (
     joined,
     staging_room,
 )
+from tilewright.codegen.host.spreading import Spreading, spread
 from tilewright.codegen.host.tables import Packets, Tables, packets, tables
+from tilewright.exchange import Rows, encode, schedule
 from tilewright.package import (
     Batches,
     Call,
@@ -54,9 +56,14 @@ class HostCall:
 
 @dataclass(frozen=True, slots=True)
 class CallPhases:
-    """The host phases of a call, in order: behind the command's, and behind the work."""
+    """The phases of a call, in order: those behind the command's, and those behind the work.
+
+    `spread` is an exchange of the chip, behind all that is `sent`: it brings to more tiles what the
+    host has sent to one. None if there is no such thing.
+    """
 
     sent: tuple[HostPhase, ...]
+    spread: Rows | None
     fetched: tuple[HostPhase, ...]
 
 
@@ -83,7 +90,8 @@ def plan_exchange(calls: Sequence[HostCall], *, host_memory: int = HOST_SPACE) -
     cannot be exchanged, or more than there is memory for.
     """
     data_end = min(host_memory, HOST_SPACE) // HOST_PAGE * HOST_PAGE
-    sent = [sent_parts(call.sent) for call in calls]
+    spreading = [spread(sent_parts(call.sent)) for call in calls]
+    sent = [each.sent for each in spreading]
     fetched = [_fetched(fetched_parts(call.fetched), data_end - DATA_START) for call in calls]
     command = command_piece(0)
     straight = [command, *fetched]
@@ -110,7 +118,7 @@ def plan_exchange(calls: Sequence[HostCall], *, host_memory: int = HOST_SPACE) -
         found,
         pieces,
         written[0],
-        tuple(_of_calls(written[1:], counts)),
+        tuple(_of_calls(written[1:], counts, spreading)),
     )
 
 
@@ -148,14 +156,16 @@ def _in_host_memory(pieces: Pieces, batches: int, limit: int) -> tuple[Pieces, i
 
 
 def _of_calls(
-    written: Sequence[HostPhase], counts: Sequence[tuple[int, int]]
-) -> Sequence[CallPhases]:
-    found, start = [], 0
-    for sent, fetched in counts:
+    written: Sequence[HostPhase],
+    counts: Sequence[tuple[int, int]],
+    spreading: Sequence[Spreading],
+) -> Iterator[CallPhases]:
+    start = 0
+    for (sent, fetched), each in zip(counts, spreading, strict=True):
         middle, end = start + sent, start + sent + fetched
-        found.append(CallPhases(tuple(written[start:middle]), tuple(written[middle:end])))
+        rows = None if each.phase is None else encode(schedule(each.phase))
+        yield CallPhases(tuple(written[start:middle]), rows, tuple(written[middle:end]))
         start = end
-    return found
 
 
 def _host_plan(

@@ -36,11 +36,8 @@ class Parts:
 
 
 def sent_parts(shards: Shards) -> Parts:
-    """What each tile gets; a part that several tiles hold is sent to each of them.
-
-    Raises `HostError`.
-    """
-    return _ordered(_whole_words(shards))
+    """What each tile gets, the same part once for each tile that holds it. Raises `HostError`."""
+    return ordered(_whole_words(shards))
 
 
 def fetched_parts(shards: Shards) -> Parts:
@@ -62,10 +59,11 @@ def fetched_parts(shards: Shards) -> Parts:
         parts.tile,
         parts.address + skipped,
     )
-    return _ordered(rest[np.flatnonzero(rest.size > 0)])
+    return ordered(rest[np.flatnonzero(rest.size > 0)])
 
 
-def _ordered(parts: Parts) -> Parts:
+def ordered(parts: Parts) -> Parts:
+    """By tile, tensor and offset."""
     return parts[np.lexsort((parts.offset, parts.tensor, parts.tile))]
 
 

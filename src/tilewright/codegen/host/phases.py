@@ -1,8 +1,9 @@
 """Host phases as supervisor code: straight-line, one batch at a time, for all tiles at once.
 
-A tile that takes part lets its mux listen to its endpoint, passes the barrier of entry, sends and
-receives, and passes the barrier of completion; then the mux is neutral again. Those that own a
-request pass the barrier as masters and send it. All others let both barriers pass.
+A tile that takes part waits for its workers, lets its mux listen to its endpoint, passes the
+barrier of entry, sends and receives, and passes the barrier of completion; then the mux is neutral
+again. Those that own a request pass the barrier as masters and send it. All others let both
+barriers pass.
 """
 
 from collections.abc import Iterator
@@ -76,6 +77,8 @@ def host_phase(found: Packets, tables: Tables, batch: int, pieces: Pieces) -> Ho
     taking_part = np.union1d(owners, targets)
     is_fetched = bool(len(rows)) and not is_read.all()
     listing = _Listing()
+    # It waits for workers, and is no instruction of a row of the exchange that may stand before.
+    listing.add(_Step.SETTLE, taking_part, "sync u4", SYNC_ZONES["LOCAL"])
     listing.put(_Step.SELECT, taking_part, "INCOMING_MUX", external_muxes(taking_part))
     listing.add(_Step.ENTER, owners, "sync u4", SYNC_ZONES["GS2H_MASTER"])
     listing.add(_Step.ENTER, np.setdiff1d(targets, owners), "sync u4", SYNC_ZONES["GS2H"])
@@ -99,15 +102,16 @@ def host_phase(found: Packets, tables: Tables, batch: int, pieces: Pieces) -> Ho
 class _Step(IntEnum):
     """In the order of execution; within a step instructions have places."""
 
-    SELECT = 0
-    ENTER = 1
-    EXPECT = 2
-    ASK = 3
-    EXCHANGE = 4
-    RECEIVE = 5
-    COMPLETE = 6
-    DESELECT = 7
-    COPY = 8
+    SETTLE = 0
+    SELECT = 1
+    ENTER = 2
+    EXPECT = 3
+    ASK = 4
+    EXCHANGE = 5
+    RECEIVE = 6
+    COMPLETE = 7
+    DESELECT = 8
+    COPY = 9
 
 
 class _Listing:

@@ -1,5 +1,6 @@
 """The chip of an emulated device with the host's side of it, run while the host waits."""
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.driver.emulated.clock import EmulatedClock
@@ -11,17 +12,23 @@ from tilewright.emulator.host_port import HostLink
 from tilewright.emulator.images import TileImage
 from tilewright.emulator.memory import TileMemory
 from tilewright.errors import TilewrightError
+from tilewright.target.debug import DebugRegister
 from tilewright.target.host import HOST_PAGE
 
-SLICE = 1_000_000
-"""Cycles that the chip runs for one look of the host, so that it can be interrupted."""
+POLL_CYCLES, ACCESS_CYCLES = 1_000_000, 1_500
+"""Cycles that the chip runs at most while the host looks at a mark, or at a tile.
+
+The first is such that the host can be interrupted, the second about what an access takes.
+"""
+_LETS_GO = (DebugRegister.RETIREMENT_BREAK, DebugRegister.EXCEPTION_CLEAR)
+"""Registers of tiles whose writing may let contexts go on."""
 
 
 class ChipSide:
     """A chip after a reset, its tiles without programs.
 
-    It runs only while the host looks: each look lets pass what the chip does until all tiles stand
-    still, `SLICE` cycles at most. `finding` tells why it will never go on.
+    It runs only while the host looks, until all tiles stand still or for a number of cycles.
+    `finding` tells why it will never go on.
     """
 
     def __init__(
@@ -48,7 +55,7 @@ class ChipSide:
 
     # -- host memory and marks --------------------------------------------------------------------
 
-    def attach(self, index: int, memory: NDArray) -> None:  # type: ignore[type-arg]
+    def attach(self, index: int, memory: NDArray[np.uint8]) -> None:
         try:
             self._link.attach(index * HOST_PAGE, memory)
         except TilewrightError as error:
@@ -74,13 +81,13 @@ class ChipSide:
 
     def write_tile(self, tile: int, register: int, value: int) -> None:
         self._debug.write(tile, register, value)
-        self._may_move = True
+        self._may_move |= register in _LETS_GO
 
-    def advance(self) -> None:
-        """Let the chip run while the host looks."""
+    def advance(self, cycles: int) -> None:
+        """Let the chip run for a while, if it can."""
         if not self._may_move or self.finding is not None:
             return
-        outcome = self._run()
+        outcome = self._run(cycles)
         if outcome is None:
             return
         self._clock.pass_cycles(max(outcome.cycle - self.cycle, 0))
@@ -89,9 +96,9 @@ class ChipSide:
         if outcome.end is End.STUCK:
             self.finding = str(outcome)
 
-    def _run(self) -> Outcome | None:
+    def _run(self, cycles: int) -> Outcome | None:
         try:
-            return self._chip.run(self.cycle + SLICE)
+            return self._chip.run(self.cycle + cycles)
         except ExchangeFault as fault:
             self.finding = str(fault)
             return None

@@ -5,20 +5,19 @@ from numpy.typing import NDArray
 
 from tilewright.driver import registers
 from tilewright.driver.emulated.auto_loader import AutoLoader
-from tilewright.driver.emulated.chip_side import ChipSide
+from tilewright.driver.emulated.chip_side import ACCESS_CYCLES, POLL_CYCLES, ChipSide
 from tilewright.driver.emulated.clock import ACCESS_SECONDS, EmulatedClock
 from tilewright.driver.emulated.tile_loader import TileLoaders
 from tilewright.driver.errors import TransportError
-from tilewright.driver.registers import SyncGroup, TileRegister
+from tilewright.driver.registers import SyncGroup
 from tilewright.driver.transport import MAILBOX_WORDS
 from tilewright.emulator.engines import Engine
+from tilewright.target.debug import NOT_QUIESCENT, DebugRegister
 from tilewright.target.geometry import TILES
 from tilewright.target.host import CONFIGURATION_SPACE, HOST_PAGE, HOST_SPACE, LOADER_BATCH_TILES
 
 _WORD = 4
 _WORD_MASK = 0xFFFFFFFF
-_NOT_QUIESCENT = 1
-"""Debug status of a tile whose contexts are the loader's, which has no state here."""
 
 
 class EmulatedTransport:
@@ -106,7 +105,7 @@ class EmulatedTransport:
     def _mark(self, group: SyncGroup) -> int:
         if group is SyncGroup.LOADER and self._loaders is not None and not self._loaders.is_done:
             return self._loaders.mark
-        self._chip.advance()
+        self._chip.advance(POLL_CYCLES)
         return self._chip.mark(group)
 
     def _set_mark(self, group: SyncGroup, value: int) -> None:
@@ -121,10 +120,10 @@ class EmulatedTransport:
     def _read_tile(self, tile: int, register: int) -> int:
         self._check_tile(register)
         if self._chip.has_program(tile):
-            self._chip.advance()
+            self._chip.advance(ACCESS_CYCLES)
             return self._chip.read_tile(tile, register)
-        # Loaders wait at barriers, or have not begun.
-        return _NOT_QUIESCENT if register == TileRegister.STATUS else 0
+        # Loaders wait at barriers, or have not begun; their contexts have no state here.
+        return NOT_QUIESCENT if register == DebugRegister.STATUS else 0
 
     def _write_tile(self, tile: int, register: int, value: int) -> None:
         """What a configuration image writes to tiles that have not begun has no effect."""
@@ -133,7 +132,7 @@ class EmulatedTransport:
             self._chip.write_tile(tile, register, value)
 
     def _check_tile(self, register: int) -> None:
-        if register not in TileRegister._value2member_map_:
+        if register not in DebugRegister._value2member_map_:
             raise TransportError(f"tiles have no debug register {register}")
 
     # -- loading --------------------------------------------------------------------------------

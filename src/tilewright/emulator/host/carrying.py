@@ -43,13 +43,14 @@ class Carried:
 def carry(ready: Ready, space: DeviceSpace, memory: TileMemory, link_is_free: int) -> Carried:
     """Serve packets in the order in which they have left, those of one cycle by tile.
 
-    Raises `ExchangeFault` for those to host memory that is not attached.
+    Raises `ExchangeFault` for those to host memory that is not attached, or that others concern.
     """
     words, cycles = np.zeros((2, len(memory.bytes)), np.int64)
     if not len(ready.packets):
         return Carried(words, cycles, link_is_free)
     packets = ready.packets[np.argsort(ready.packets["cycle"], kind="stable")]
     buffers = _buffers_of(packets, space)
+    _check_races(packets[packets["size"] != 0])
     arrived, link_is_free = _serve(packets, link_is_free)
     is_read = packets["is_read"] != 0
     read = packets[is_read]
@@ -66,18 +67,36 @@ def carry(ready: Ready, space: DeviceSpace, memory: TileMemory, link_is_free: in
     return Carried(words, cycles, link_is_free)
 
 
+def _check_races(packets: Array) -> None:
+    """No two packets concern the same host memory, unless both read it."""
+    packets = packets[np.argsort(packets["offset"], kind="stable")]
+    is_write, ends = packets["is_read"] == 0, packets["offset"] + packets["size"]
+    meets_write = _last_end_before(np.where(is_write, ends, 0)) > packets["offset"]
+    write_meets = is_write & (_last_end_before(ends) > packets["offset"])
+    _raise_for(packets[meets_write | write_meets], Finding.RACE)
+
+
+def _last_end_before(ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The greatest of all that precede each."""
+    return np.concatenate([[0], np.maximum.accumulate(ends)])[:-1]
+
+
 def _buffers_of(packets: Array, space: DeviceSpace) -> NDArray[np.int64]:
     """Which of the space's buffers each packet concerns; reads of no bytes concern none."""
-    found = no_findings()
     buffers = space.find(packets["offset"], packets["size"])
     buffers[packets["size"] == 0] = NO_BUFFER
-    for packet in packets[(buffers == NO_BUFFER) & (packets["size"] != 0)]:
+    _raise_for(packets[(buffers == NO_BUFFER) & (packets["size"] != 0)], Finding.NOT_ATTACHED)
+    return buffers
+
+
+def _raise_for(packets: Array, finding: Finding) -> None:
+    found = no_findings()
+    for packet in packets:
         tile, event, pc, size, offset = (
             int(packet[name]) for name in ("tile", "event", "pc", "size", "offset")
         )
-        found = note(found, Finding.NOT_ATTACHED, tile, event, pc, size, offset)
+        found = note(found, finding, tile, event, pc, size, offset)
     raise_first(found)
-    return buffers
 
 
 def _serve(packets: Array, link_is_free: int) -> tuple[NDArray[np.int64], int]:

@@ -19,25 +19,28 @@ class Finding(IntEnum):
     CHANGED_MUX = 2
     CONTROL = 3
     SEND_OUTSIDE = 4
-    FORMAT = 5
-    SPARE_BITS = 6
-    OTHER_TILE = 7
-    STREAM_BITS = 8
-    EMPTY_WRITE = 9
-    TRUNCATED = 10
-    BEYOND_SPACE = 11
-    CROSSING = 12
-    OUTSIDE_WINDOW = 13
-    INTERVAL = 14
-    AFTER_END = 15
-    NOT_ATTACHED = 16
-    NO_OWNER = 17
-    NO_MASTER = 18
-    SECOND_REQUEST = 19
-    REQUEST_BITS = 20
-    UNCOVERED = 21
-    NO_REQUEST = 22
-    NO_END = 23
+    SEND_FROM_CODE = 5
+    WORDS_FOR_CODE = 6
+    FORMAT = 7
+    SPARE_BITS = 8
+    OTHER_TILE = 9
+    STREAM_BITS = 10
+    EMPTY_WRITE = 11
+    TRUNCATED = 12
+    BEYOND_SPACE = 13
+    CROSSING = 14
+    OUTSIDE_WINDOW = 15
+    INTERVAL = 16
+    AFTER_END = 17
+    NOT_ATTACHED = 18
+    RACE = 19
+    NO_OWNER = 20
+    NO_MASTER = 21
+    SECOND_REQUEST = 22
+    REQUEST_BITS = 23
+    UNCOVERED = 24
+    NO_REQUEST = 25
+    NO_END = 26
 
 
 class _Told(NamedTuple):
@@ -67,6 +70,13 @@ _TOLD = {
     Finding.SEND_OUTSIDE: _Told(
         faults.SendAddressFault,
         "sends {0} words from {1:#x}, which is misaligned or not all in tile memory",
+    ),
+    Finding.SEND_FROM_CODE: _Told(
+        faults.SendConflictFault, "sends from {0:#x}, in a memory element that holds the row"
+    ),
+    Finding.WORDS_FOR_CODE: _Told(
+        faults.ReceiveFetchClashFault,
+        "{0} bytes of the host for {1:#x}, in a memory element that holds the row",
     ),
     Finding.FORMAT: _Told(
         faults.PacketFault, "{0:#010x} has format {1}, of which tiles send no packets"
@@ -106,6 +116,10 @@ _TOLD = {
     ),
     Finding.NOT_ATTACHED: _Told(
         faults.PageFault, "{0} bytes at {1:#x} of the host, where no memory is attached"
+    ),
+    Finding.RACE: _Told(
+        faults.HostRaceFault,
+        "{0} bytes at {1:#x} of the host are those of another packet, too, and one of them writes",
     ),
     Finding.NO_OWNER: _Told(
         faults.UnexpectedRequestFault, "a request of a tile that owns none; those of tile {0} do"

@@ -13,6 +13,8 @@ from tilewright.compiled import compiled
 from tilewright.emulator.events import EXCHANGE_CSRS, NONE, EventKind, exchange_csr
 from tilewright.emulator.fabric import Executed
 from tilewright.emulator.fabric.findings import Findings, Number, no_findings, note
+from tilewright.emulator.fabric.layout import element_bit
+from tilewright.emulator.fabric.rows import code_elements
 from tilewright.emulator.host.findings import Finding, raise_first
 from tilewright.emulator.memory import TileMemory
 from tilewright.target.geometry import MEMORY_BASE, MEMORY_END
@@ -46,8 +48,15 @@ _FIRST_CSR = EXCHANGE_CSRS.start
 _MUX, _BASE, _CURSOR = (
     exchange_csr(name) for name in ("INCOMING_MUX", "OUTGOING_BASE", "OUTGOING_DELTA")
 )
-_SEND, _POINTER, _SOURCE, _PUT = (
-    int(kind) for kind in (EventKind.SEND, EventKind.POINTER, EventKind.SOURCE, EventKind.PUT)
+_DELAY, _SEND, _POINTER, _SOURCE, _PUT = (
+    int(kind)
+    for kind in (
+        EventKind.DELAY,
+        EventKind.SEND,
+        EventKind.POINTER,
+        EventKind.SOURCE,
+        EventKind.PUT,
+    )
 )
 _TO_HOST = 0b11
 """The control of sends that carry packets: both directions, items of 32 bits."""
@@ -81,12 +90,12 @@ REQUEST = np.dtype(
 """A request: its two words, and when and where they were sent."""
 
 _STATE = np.dtype(
-    [(name, np.int64) for name in ("mux", "base", "cursor", "reads", "before")]
+    [(name, np.int64) for name in ("mux", "base", "cursor", "reads", "before", "code")]
     + [(name, np.int64) for name in ("header", "first", "left", "event", "pc")]
     + [(name, np.int64) for name in ("payload_event", "payload_pc", "is_paced", "is_lost")]
 )
-"""What the reader of a tile knows: registers, whether the tile has sent reads, and the
-cycle of event 0.
+"""What the reader of a tile knows: registers, whether the tile has sent reads, the cycle of
+event 0, and bits of the memory elements that hold the row.
 
 `header` words of the next packet have been read, of which `first` is the first, sent in `event` at
 `pc`; or `left` words of a payload are missing. `payload_event` is when the last payload began;
@@ -168,6 +177,7 @@ def _read_all(
     state = np.zeros(1, _STATE)[0]
     for tile in range(len(registers)):
         _begin(state, registers[tile], released[tile])
+        state.code = _code_elements(events[bounds[tile] : bounds[tile + 1]])
         for place in range(bounds[tile], bounds[tile + 1]):
             each = events[place]
             kind = each.kind
@@ -203,6 +213,18 @@ def _begin(state: Entry, registers: NDArray[np.uint32], released: Number) -> Non
     state.before = released - 1
     state.header = state.left = state.reads = state.is_lost = 0
     state.is_paced = 1
+
+
+@compiled
+def _code_elements(events: Array) -> int:
+    """Bits of the elements that hold the exchange instructions of a row, if it sends anything."""
+    code, has_sends = 0, False
+    for place in range(len(events)):
+        kind = events[place].kind
+        if kind in (_DELAY, _SEND):
+            code |= code_elements(np.int64(events[place].pc))
+            has_sends = has_sends or kind == _SEND
+    return code if has_sends else 0
 
 
 @compiled
@@ -252,6 +274,8 @@ def _send(
     state.cursor = address + HOST_WORD * items
     if address % HOST_WORD or address < MEMORY_BASE or state.cursor > MEMORY_END:
         return note(found, Finding.SEND_OUTSIDE, tile, event, pc, items, address)
+    if (element_bit(address) | element_bit(state.cursor - HOST_WORD)) & state.code:
+        found = note(found, Finding.SEND_FROM_CODE, tile, event, pc, address)
     first = (address - MEMORY_BASE) // HOST_WORD
     for item in range(items):
         if state.is_lost:
@@ -360,11 +384,11 @@ def _read_header(
         finding = Finding.EMPTY_WRITE
     if finding >= 0:
         return note(found, finding, tile, packet.event, packet.pc, first, second)
-    return _check_places(packet, found)
+    return _check_places(packet, state.code, found)
 
 
 @compiled
-def _check_places(packet: Entry, found: Findings) -> Findings:
+def _check_places(packet: Entry, code: Number, found: Findings) -> Findings:
     """Where a packet's words come from or go to, on both sides."""
     finding, place = -1, packet.offset
     if packet.offset + packet.size > HOST_SPACE:
@@ -375,6 +399,8 @@ def _check_places(packet: Entry, found: Findings) -> Findings:
         packet.place < _WINDOW_START or packet.place + max(packet.size, HOST_WORD) > _WINDOW_END
     ):
         finding, place = Finding.OUTSIDE_WINDOW, packet.place
+    elif packet.is_read and element_bit(packet.place) & code:
+        finding, place = Finding.WORDS_FOR_CODE, packet.place
     if finding >= 0:
         found = note(found, finding, packet.tile, packet.event, packet.pc, packet.size, place)
     return found
