@@ -74,6 +74,17 @@ def test_a_batch_uses_the_window() -> None:
     assert len(large.calls[0].sent) == 10
 
 
+def test_short_rows_are_copied_together() -> None:
+    """Panels of 16 halves: rows apart in the stream lie one behind the other on tiles."""
+    panel, row = np.divmod(np.arange(24 * 12), 12)
+    offset, address = 32 * (24 * row + panel), 0x60000 + 32 * row
+    table = shards(0, panel, address, offset, 32)
+    exchange, _ = run(HostCall("run", 1, table), {0: stream(32 * 24 * 12)})
+    (phase,) = exchange.calls[0].sent
+    assert len(exchange.plan.slices) == 1
+    assert [operands[2] for _, operands in phase.calls(5)] == [12 * 32 // 8]
+
+
 def test_calls_of_several_groups() -> None:
     tiles = [5, 70, 900]
     load = HostCall("load", 2, even(0, tiles, 0x60000, 20_000), group=Group.LOAD)

@@ -1,8 +1,9 @@
 """Where pieces pass through host memory, and what the host copies there.
 
-Each piece has a slot, which starts at a multiple of what long packets count in. Slots of less than
-a packet are a power of two, longer ones whole packets; a batch has its large slots first. So no
-packet crosses the end of a host page. A piece that several tiles get has one slot.
+Each piece has a slot: a power of two if it is shorter than a packet, else room for whole packets. A
+batch has its large slots first, so that each starts at a multiple of its size, or of a packet's.
+So no packet crosses the end of a host page, and those of whole units of 64 bytes lie at such. A
+piece that several tiles get has one slot.
 """
 
 from dataclasses import replace

@@ -19,7 +19,7 @@ _MOST_NAMED = 4
 class Parts:
     """`size` bytes from `offset` of the stream of `tensor` lie at `address` of `tile` (physical).
 
-    Ordered by tile, tensor and offset. All are multiples of words.
+    Ordered by tile and address. All are multiples of words.
     """
 
     tensor: Ints
@@ -63,8 +63,8 @@ def fetched_parts(shards: Shards) -> Parts:
 
 
 def ordered(parts: Parts) -> Parts:
-    """By tile, tensor and offset."""
-    return parts[np.lexsort((parts.offset, parts.tensor, parts.tile))]
+    """By tile and address."""
+    return parts[np.lexsort((parts.address, parts.tile))]
 
 
 def _whole_words(shards: Shards) -> Parts:

@@ -196,10 +196,22 @@ def _listed_copies(listing: _Listing, pieces: Pieces) -> Copies:
         listing.add(_Step.COPY, tile, form, *values, at=place + number)
     begin = np.where(has_lead, ATOM, 0)
     rows = np.flatnonzero(end > begin)
-    rows = rows[np.argsort(pieces.tile[rows], kind="stable")]
-    return Copies(
-        pieces.tile[rows],
-        (pieces.staging + begin)[rows],
-        (target + begin)[rows],
-        (end - begin)[rows],
+    rows = rows[np.lexsort((pieces.staging[rows], pieces.tile[rows]))]
+    return _joined(
+        Copies(
+            pieces.tile[rows],
+            (pieces.staging + begin)[rows],
+            (target + begin)[rows],
+            (end - begin)[rows],
+        )
     )
+
+
+def _joined(copies: Copies) -> Copies:
+    """Copies that go on where the one before ends, on both sides, are one."""
+    goes_on = copies.tile[1:] == copies.tile[:-1]
+    for place in (copies.source, copies.target):
+        goes_on = goes_on & (place[1:] == (place + copies.size)[:-1])
+    first = np.flatnonzero(np.concatenate([[True], ~goes_on])[: len(copies.tile)])
+    size = np.add.reduceat(copies.size, first) if len(first) else copies.size
+    return Copies(copies.tile[first], copies.source[first], copies.target[first], size)

@@ -79,9 +79,12 @@ def packet_counts(length: Ints, most: npt.ArrayLike) -> Ints:
 
 
 def slot_sizes(length: Ints) -> Ints:
-    """The bytes of host memory that pieces of these lengths take."""
+    """The bytes of host memory that pieces of these lengths take: no packet crosses a page's end.
+
+    What is shorter than a packet takes a power of two.
+    """
     packets = -(-length // MOST_SENT) * MOST_SENT
-    power = LONG_UNIT << np.ceil(np.log2(np.maximum(length / LONG_UNIT, 1))).astype(np.int64)
+    power = 1 << np.ceil(np.log2(length)).astype(np.int64)
     return np.where(length >= MOST_SENT, packets, power)
 
 
@@ -106,14 +109,14 @@ def staging_room(sent: Sequence[Parts], straight: Sequence[Pieces], batches: int
         entries += per_tile(visits % TILES, 1)  # the read that ends each stream
     footprints = [per_tile(parts.tile, _footprints(parts)) for parts in sent]
     for parts in sent:
-        entries += per_tile(parts.tile, (_leads(parts) + parts.size) // MOST_SENT + 2)
+        entries += per_tile(parts.tile, packet_counts(_leads(parts) + parts.size, MOST_SENT))
     room = np.full(TILES, STAGING_END - TABLES)
     while True:
         needed = entries.copy()
         for footprint in footprints:
-            # Where one batch goes on in the next, a piece may take two more packets.
+            # A part that is cut takes up to three packets more.
             cuts = np.maximum(-(-footprint // np.maximum(room, 1)) - 1, 0)
-            needed += 2 * cuts + (int(cuts.max()) + 1) * is_owner
+            needed += 3 * cuts + (int(cuts.max()) + 1) * is_owner
         left = STAGING_END - TABLES - HEADER_BYTES * needed
         left = np.minimum(left // DESTINATION_UNIT * DESTINATION_UNIT, room)
         _check_room(left, needed, sum(footprints, np.zeros(TILES, np.int64)))
