@@ -20,7 +20,7 @@ from tilewright.driver.debug import (
 )
 from tilewright.driver.errors import DriverError
 from tilewright.driver.registers import SyncGroup
-from tilewright.package import Application, Place, TileImages
+from tilewright.package import Application, Debug, Place, TileImages
 from tilewright.target.debug import ContextStatus, DebugRegister
 from tilewright.target.geometry import LOADER_FRAME_END
 
@@ -147,7 +147,7 @@ def examine(
     has_excepted = np.isin(np.arange(len(words)), board.debugger.excepted_tiles())
     chosen = np.flatnonzero(words != 0)
     chosen = chosen[np.argsort(~has_excepted[chosen], kind="stable")]
-    reader = _Reader(board.debugger, application, loader)
+    reader = _Reader(board.debugger, application.debug, TileImages(application), loader)
     return FailureReport(
         tuple(board.mark(group) for group in SyncGroup),
         tuple(reader.tile(tile, int(words[tile])) for tile in chosen[:MOST_TILES].tolist()),
@@ -158,10 +158,11 @@ def examine(
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads tiles that run an application, or a tile loader."""
+    """Reads tiles that run a program, of which `images` were loaded, or a tile loader."""
 
     debugger: Debugger
-    application: Application
+    debug: Debug | None
+    images: TileImages
     loader: LoaderImage | None
 
     def tile(self, tile: int, word: int) -> TileReport:
@@ -184,7 +185,7 @@ class _Reader:
 
     def _context(self, tile: int, context: int) -> ContextReport:
         debugger = self.debugger
-        debug = self.application.debug if self.loader is None else None
+        debug = self.debug if self.loader is None else None
         pc = debugger.program_counter(tile, context)
         registers = tuple(
             debugger.general(tile, context, number) for number in range(GENERAL_REGISTERS)
@@ -205,7 +206,7 @@ class _Reader:
 
     def _changed(self, tile: int, context: int, pc: int) -> tuple[int, ...]:
         """Where the words around `pc` are not those that were loaded."""
-        image = TileImages(self.application)[tile]
+        image = self.images[tile]
         end = LOADER_FRAME_END + image.size // 4 * 4
         first = max(pc - _COMPARED_BYTES, LOADER_FRAME_END)
         last = min(pc + _COMPARED_BYTES, end)
