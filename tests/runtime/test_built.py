@@ -52,7 +52,8 @@ def test_parameters_within_and_from_a_file(
     save_file(parameters, file)
     results = [*runs(whole, x), *runs(hollow, x, file)]
     assert len({each.outputs["y"].tobytes() for each in results}) == 1
-    assert len({each.graph_cycles for each in results[:2]}) == 1
+    cycles = [each.cycles for each in results]
+    assert max(cycles) - min(cycles) < 100, "where workers' turns begin differs"
     expected = evaluate(graph, {"x": x}, parameters)["y"]
     np.testing.assert_allclose(results[0].outputs["y"], expected, rtol=0.02, atol=0.002)
 
