@@ -26,6 +26,7 @@ BENCHMARKS = {
     "kernels": ["kernels.kernel_figures"],
     "place": ["place.place_figures"],
     "package": ["package.package_figures"],
+    "host": ["host.host_figures"],
     "program": ["program.program_figures"],
     "model": ["model.model_figures"],
 }

@@ -47,7 +47,19 @@ def build_package(
     Raises `TilewrightError` of the pass that fails: `PlanError` for a graph that has no plan or no
     room, `EmissionError` for what has no kernel, `BuildError` for parameters, inputs and outputs.
     """
-    config = config or PackageConfig()
+    with span("codegen.build.package", graph=graph.name) as this:
+        application = _built(graph, config or PackageConfig(), parameters)
+        this.set(
+            segments=len(application.segments),
+            blobs=len(application.blobs.sizes),
+            bytes=int(application.blobs.sizes.astype(np.int64).sum()),
+        )
+    return application
+
+
+def _built(
+    graph: ComputeGraph, config: PackageConfig, parameters: Mapping[str, npt.ArrayLike] | None
+) -> Application:
     profiling = config.pipeline.profiling
     planned = plan(graph, config.pipeline).graph
     schedule = lower(planned)
@@ -66,14 +78,8 @@ def build_package(
         samples=0 if samples is None else samples.count,
         samples_steps=profiling is Profiling.STEPS,
     )
-    with span("codegen.build.package") as this:
-        application = _application(program, frames.exchange, bound, samples)
-        this.set(
-            segments=len(application.segments),
-            blobs=len(application.blobs.sizes),
-            bytes=int(application.blobs.sizes.astype(np.int64).sum()),
-        )
-    return application
+    with span("codegen.build.assemble"):
+        return _application(program, frames.exchange, bound, samples)
 
 
 class _Frames:

@@ -16,7 +16,7 @@ from tilewright.codegen.build.bindings import Binding
 from tilewright.codegen.build.streams import Pieces
 from tilewright.codegen.emit import Program
 from tilewright.codegen.emit.addresses import Address
-from tilewright.codegen.emit.calls import Call
+from tilewright.codegen.emit.operands import Call
 from tilewright.codegen.emit.work import CallWork, PhaseWork, RepeatWork, Work
 from tilewright.codegen.low import CopyStep, ExchangeStep, KernelStep, RepeatStep, TileSchedule
 from tilewright.codegen.low.schedule import LowStep
@@ -132,7 +132,9 @@ class _Walk:
             case ExchangeStep():
                 kind = StepKind.EXCHANGE
                 self.phase += 1
-        planned = sum(self._cycles(each) for each in work)
+        cycles = np.stack([self._cycles(each) for each in work])
+        is_known = np.all(cycles != _UNKNOWN, axis=0)
+        planned = np.where(is_known, cycles.sum(axis=0), _UNKNOWN)
         return _Step(kind, step.provenance.operation, kernel, self.phase, self.epoch, planned)
 
     def _cycles(self, work: Work) -> Indices:
@@ -154,8 +156,8 @@ def _until_end(work: Iterator[Work]) -> Iterator[Work]:
 def _planned_cycles(work: Work, tiles: int) -> Indices:
     match work:
         case CallWork(calls=calls):
-            cycles = [sum(map(_call_cycles, of_tile)) for of_tile in calls]
-            return np.array(cycles + [0] * (tiles - len(cycles)), np.int64)
+            found = [_cycles_of(of_tile) for of_tile in calls]
+            return np.array(found + [0] * (tiles - len(found)), np.int64)
         case PhaseWork(rows=rows):
             return np.asarray(rows.events[physical_tiles(np.arange(tiles))], np.int64)
         case RepeatWork():
@@ -173,18 +175,25 @@ _SIZES: Mapping[str, Callable[[Sequence[int]], dict[str, int]]] = {
 """Of calls that are made without sizes, by the values in registers."""
 
 
-def _call_cycles(call: Call) -> int:
-    kernel = KERNELS[call.kernel]
-    values = [each.base if isinstance(each, Address) else each for each in call.values]
-    sizes = dict(call.sizes)
-    if not sizes:
-        sizes = _SIZES[call.kernel]([each if isinstance(each, int) else 0 for each in values])
-    places = {
-        operand.name: value if isinstance(value, int) else 0
-        for operand, value in zip(kernel.operands, values, strict=False)
-        if isinstance(operand, Array)
-    }
-    return int(kernel.cycles(sizes, places))
+def _cycles_of(calls: Sequence[Call]) -> int:
+    """Of a tile's calls, `_UNKNOWN` if one of them has no sizes."""
+    total = 0
+    for call in calls:
+        values = [each.base if isinstance(each, Address) else each for each in call.values]
+        numbers = [each if isinstance(each, int) else 0 for each in values]
+        sizes = dict(call.sizes)
+        if not sizes:
+            if call.kernel not in _SIZES:
+                return _UNKNOWN
+            sizes = _SIZES[call.kernel](numbers)
+        kernel = KERNELS[call.kernel]
+        places = {
+            operand.name: number
+            for operand, number in zip(kernel.operands, numbers, strict=False)
+            if isinstance(operand, Array)
+        }
+        total += int(kernel.cycles(sizes, places))
+    return total
 
 
 def _as_steps(listed: Sequence[_Step], tiles: int) -> Steps:

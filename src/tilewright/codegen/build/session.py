@@ -48,6 +48,8 @@ class SessionFrame:
                 code.call(SAMPLE_FROM, (self._samples,))
             self._sample(code)
             self._host(code, tile, self._call.sent)
+            if self._call.spread is not None:
+                code.exchange(self._call.spread.row(tile).astype("<u4").tobytes())
             self._sample(code)
             graph()
             if self._profiling is Profiling.OVERALL:

@@ -20,6 +20,7 @@ from tilewright.device.runtime import ADVANCE, FINISH, RENDEZVOUS, RUNTIME, SAMP
 from tilewright.elf.image import Image
 from tilewright.target.geometry import EXECUTABLE_END, LOADER_FRAME_END, TILES
 from tilewright.target.topology import physical_tiles
+from tilewright.tracing import span
 
 _ALWAYS = (START_UP, FINISH, RENDEZVOUS, ADVANCE)
 _MOST_PASSES = 8
@@ -144,19 +145,22 @@ def _written(
     tiles = physical_tiles(np.arange(TILES)).tolist()
     framing = [frozenset(frame.functions(tile)) for tile in tiles]
     symbols = frozenset(_symbols(work)).union(*framing)
-    library = Library(symbols, environment.runtime, environment.toolchain)
+    with span("codegen.emit.assemble"):
+        library = Library(symbols, environment.runtime, environment.toolchain)
     always = {*_ALWAYS, *([SAMPLE] if is_sampled else ())}
     images: dict[Image, int] = {}
     image_of, texts = [], []
     origins: dict[WorkProvenance, int] = {}
-    for tile, physical in enumerate(tiles):
-        image = library.image({*always, *framing[tile], *_symbols(work, tile)})
-        image_of.append(images.setdefault(image, len(images)))
-        writer = _Writer(image, origins, is_sampled)
-        try:
-            texts.append(writer.text(work, frame, tile, physical))
-        except EmissionError as fault:
-            raise EmissionError(f"tile {tile}: {fault}") from fault
+    with span("codegen.emit.write") as this:
+        for tile, physical in enumerate(tiles):
+            image = library.image({*always, *framing[tile], *_symbols(work, tile)})
+            image_of.append(images.setdefault(image, len(images)))
+            writer = _Writer(image, origins, is_sampled)
+            try:
+                texts.append(writer.text(work, frame, tile, physical))
+            except EmissionError as fault:
+                raise EmissionError(f"tile {tile}: {fault}") from fault
+        this.set(images=len(images), code_bytes=max(text.size for text in texts))
     return Program(
         schedule, memory, work, tuple(images), tuple(image_of), tuple(texts), tuple(origins)
     )

@@ -1,16 +1,19 @@
 """The steps of a schedule, each as what all tiles do for it: kernel calls, rows, repeats."""
 
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from tilewright.codegen.emit.addresses import Address
-from tilewright.codegen.emit.calls import Call, Calls
+from tilewright.codegen.emit.calls import Calls
 from tilewright.codegen.emit.copies import copy_calls
 from tilewright.codegen.emit.faults import EmissionError
-from tilewright.codegen.emit.rearrange import rearranging_calls
+from tilewright.codegen.emit.operands import Call
+from tilewright.codegen.emit.rearrange import Shard, rearranging_calls, unpacking_calls
 from tilewright.codegen.low import (
     CopyStep,
     ExchangeStep,
@@ -25,6 +28,7 @@ from tilewright.codegen.low.schedule import ATOM
 from tilewright.codegen.mid import WorkProvenance
 from tilewright.exchange import Patches, Rows, encode, patches
 from tilewright.exchange import schedule as scheduled
+from tilewright.tracing import span
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +72,24 @@ class Worker:
         self._schedule = schedule
         self._addresses = addresses
         self._calls = Calls(schedule.buffers, addresses)
+        self._made: dict[int, PhaseWork] = {}
+        """Phases, by the identity of their steps."""
 
     def work(self, steps: Sequence[LowStep]) -> tuple[Work, ...]:
         """What tiles do for these steps.
 
         Raises `EmissionError`, which names the operation, for what no kernel does.
         """
-        return tuple(self._work(steps))
+        with span("codegen.emit.exchange") as this:
+            phases = list(_phases(steps))
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                self._made = dict(zip(map(id, phases), pool.map(self._phase, phases), strict=True))
+            this.set(
+                phases=len(phases),
+                row_words=sum(len(each.rows.words) for each in self._made.values()),
+            )
+        with span("codegen.emit.calls"):
+            return tuple(self._work(steps))
 
     def _work(self, steps: Sequence[LowStep]) -> Iterator[Work]:
         begun: set[int] = set()
@@ -82,7 +97,8 @@ class Worker:
         for step in steps:
             yield from self._cleared(step, begun)
             if isinstance(step, RepeatStep):
-                yield RepeatWork(step.count, step.sequences, self.work(step.body), step.provenance)
+                body = tuple(self._work(step.body))
+                yield RepeatWork(step.count, step.sequences, body, step.provenance)
                 continue
             try:
                 yield self._simple(step)
@@ -98,7 +114,7 @@ class Worker:
                 calls = copy_calls(step, buffers, self._addresses, tiles)
                 return CallWork(calls, step.provenance)
             case ExchangeStep():
-                return self._phase(step)
+                return self._made[id(step)]
 
     def _cleared(self, step: LowStep, begun: set[int]) -> Iterator[Work]:
         """Zeros for padding that nothing fills: kernels compute with it."""
@@ -126,17 +142,17 @@ class Worker:
 
     def _rearranging(self, step: KernelStep, tile: int) -> Iterator[Call]:
         (source,) = step.operands
-        layouts = (self._schedule.buffers[each].layout for each in (source, step.result))
-        of, to = layouts
-        return rearranging_calls(
-            of, self._addresses[source], to, self._addresses[step.result], tile
+        x, z = (
+            Shard(self._schedule.buffers[each].slot.storage, self._addresses[each], tile)
+            for each in (source, step.result)
         )
+        return unpacking_calls(step.origins, x, z) if step.origins else rearranging_calls(x, z)
 
-    def _phase(self, step: ExchangeStep) -> Work:
+    def _phase(self, step: ExchangeStep) -> PhaseWork:
         placed, sources = [], []
         for source, target, moves in step.moves:
             if self._addresses[target].sequence is not None:
-                raise EmissionError("receives into a moving block")
+                raise EmissionError(f"{step.provenance.operation}: receives into a moving block")
             placed.append(Placed(moves, self._addresses[source].base, self._addresses[target].base))
             sources += [self._addresses[source]] * len(moves.words)
         rows = encode(scheduled(exchange_phase(placed)))
@@ -145,3 +161,13 @@ class Worker:
             steps = np.array([each.step if each.sequence == sequence else 0 for each in sources])
             moving.append((sequence, patches(rows, source_steps=steps)))
         return PhaseWork(rows, tuple(moving), step.provenance)
+
+
+def _phases(steps: Sequence[LowStep]) -> Iterator[ExchangeStep]:
+    """All phases, those of repeats once."""
+    for step in steps:
+        match step:
+            case ExchangeStep():
+                yield step
+            case RepeatStep():
+                yield from _phases(step.body)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tilewright.codegen.mid.candidates import OperandSpec
+from tilewright.codegen.mid.casting import casting
 from tilewright.codegen.mid.cost import CostModel, OperatorBytes, OperatorCost
 from tilewright.codegen.mid.dispatch import Gather, KernelCall, OperatorDispatch, Slot, Step
 from tilewright.codegen.mid.distributions import suits
@@ -76,16 +77,14 @@ def _cast(storage: Storage, precision: Precision, scale: int) -> Conversion:
     source = storage.format
     format = source.with_precision(precision, scale)
     target = Storage(format, storage.base, storage.view)
-    kernel = CATALOGUE[f"cast_{source.precision.value}_{precision.value}"]
-    elements = target.layout.shard_elements
-    call = KernelCall(kernel.name, ("plain",), ("operand 0",), "result")
+    cast = casting(storage, target)
     return Conversion(
         "CastPrecision",
         storage,
         target,
-        OperatorCost(conversion=kernel.cycles(elements)),
-        OperatorBytes(result=target.layout.shard_bytes),
-        OperatorDispatch((Slot("operand 0", storage), Slot("result", target)), (call,)),
+        OperatorCost(conversion=cast.cycles),
+        OperatorBytes(transient=cast.transient, result=target.layout.shard_bytes),
+        cast.dispatch,
     )
 
 

@@ -44,16 +44,15 @@ def _candidates(
         product = product_of(operands, transposed, shape, precision, group.epilogues)
         return list(gemm_candidates(product, operands, shape, config, limit))
     if isinstance(operator, operators.Attention):
-        masked = operator.causal or len(operands) > 3
         return attention_candidates(
-            operands, shape, precision, operator.scale, masked, config, limit
+            operands, shape, precision, operator.scale, operator.causal, config, limit
         )
     if isinstance(operator, operators.Concat):
         return concat_candidates(operands, operator.axis, shape, config)
     if isinstance(operator, operators.Cast):
         return cast_candidates(operands[0], precision, type.format.scale, config)
     if isinstance(operator, operators.Reduce):
-        return reduce_candidates(operands[0], operator.axes, shape, precision, config)
+        return reduce_candidates(operator, operands[0], shape, precision, config)
     if isinstance(operator, operators.Softmax | operators.LayerNorm | operators.RmsNorm):
         return row_candidates(operator, operands, shape, precision, config)
     if f"{operator.mnemonic}_{precision.value}" in config.kernels:

@@ -6,6 +6,7 @@ part. Or rows are brought together first.
 """
 
 from dataclasses import dataclass
+from math import prod
 
 from tilewright.codegen.mid.candidates import (
     Operand,
@@ -16,17 +17,26 @@ from tilewright.codegen.mid.candidates import (
 from tilewright.codegen.mid.config import PipelineConfig
 from tilewright.codegen.mid.cost import OperatorBytes, OperatorCost
 from tilewright.codegen.mid.dispatch import Gather, KernelCall, OperatorDispatch, Slot
-from tilewright.codegen.mid.distributions import kept_axes, rows_format, spread_format
+from tilewright.codegen.mid.distributions import (
+    ATOM,
+    COLUMN_BLOCK,
+    kept_axes,
+    rows_format,
+    spread_format,
+)
 from tilewright.codegen.mid.formats import AxisTiling, Digit, TensorFormat
 from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.layout import Shape
 from tilewright.codegen.mid.operators.pointwise import LocalRecipe, beside
 from tilewright.codegen.mid.orders import ElementOrder, Precision
-from tilewright.codegen.mid.storage import Storage
-from tilewright.graph.operators import LayerNorm, Reshape, RmsNorm, Softmax
+from tilewright.codegen.mid.storage import WORD, Storage
+from tilewright.graph.operators import LayerNorm, Reduce, Reduction, Reshape, RmsNorm, Softmax
 
 FIGURES = 2
 """Of each part of a row: sum and sum of squares, or greatest value and sum of exponentials, f32."""
+
+CENTRED = "centred"
+"""Of a norm of parts of rows: by their mean too, not only by the root of their mean square."""
 
 _MODES = {
     ElementOrder.ROW_MAJOR: "row",
@@ -45,6 +55,7 @@ class SplitRowRecipe(Recipe):
     base: Shape
     grid: TensorFormat
     numbers: tuple[float, ...]
+    centred: bool
 
     def dispatch(self, operands: tuple[Storage, ...], result: Storage) -> OperatorDispatch:
         names = tuple(f"operand {index}" for index in range(len(operands)))
@@ -66,7 +77,8 @@ class SplitRowRecipe(Recipe):
                     (self.mode,),
                     (*names, "row figures"),
                     "result",
-                    numbers=self.numbers,
+                    (CENTRED,) if self.centred else (),
+                    self.numbers,
                 ),
             ),
         )
@@ -95,20 +107,34 @@ def row_candidates(
     if x.storage is not None and _is_rows(x.storage):
         format = x.storage.format.with_precision(precision)
         choices[Storage(format, x.storage.base, x.storage.view)] = None
-    choices[Storage(rows_format(shape, precision, config.tiles), shape)] = None
-    choices[Storage(spread_format(shape, precision, config.tiles), shape)] = None
+    for spread in (rows_format, spread_format):
+        choices[Storage(spread(shape, precision, config.tiles, ATOM), shape)] = None
     found = [_candidate(operator, operands, storage, precision, config) for storage in choices]
     return [each for each in found if each is not None]
 
 
 def _is_rows(storage: Storage) -> bool:
-    """Whether rows of the value are rows of the base, in an order that kernels know."""
-    if storage.format.order not in _MODES:
+    """Whether rows of the value are rows of the base, which kernels find one after the other."""
+    if not are_contiguous(storage):
         return False
     return storage.view is None or (
         storage.base[-1:] == storage.shape[-1:]
         and all(isinstance(operator, Reshape) for operator in storage.view.operators)
     )
+
+
+def are_contiguous(storage: Storage) -> bool:
+    """Whether tiles have rows, or parts of rows, as atoms one after the other.
+
+    Panel after panel, that is so of a single panel, and of single rows.
+    """
+    *rows, columns = storage.layout.largest_shard
+    if columns * storage.format.precision.bytes % ATOM:
+        return False
+    if storage.format.order is ElementOrder.ROW_MAJOR:
+        return True
+    is_panel = columns == COLUMN_BLOCK and storage.base[-1] % COLUMN_BLOCK == 0
+    return storage.format.order is ElementOrder.OUTPUT and (is_panel or prod(rows) == 1)
 
 
 def _candidate(
@@ -136,7 +162,15 @@ def _candidate(
     recipe: Recipe = (
         LocalRecipe(kernels[0], mode, numbers)
         if whole
-        else SplitRowRecipe(kernels[0], kernels[1], mode, storage.base, storage.format, numbers)
+        else SplitRowRecipe(
+            kernels[0],
+            kernels[1],
+            mode,
+            storage.base,
+            storage.format,
+            numbers,
+            centred=isinstance(operator, LayerNorm),
+        )
     )
     return OperatorCandidate(
         f"{'whole rows' if whole else f'rows in {parts}'} on {storage.format.tiles} tiles",
@@ -173,22 +207,19 @@ def _cost(
 
 
 def reduce_candidates(
-    x: Operand, axes: int, shape: Shape, precision: Precision, config: PipelineConfig
+    operator: Reduce, x: Operand, shape: Shape, precision: Precision, config: PipelineConfig
 ) -> list[OperatorCandidate]:
-    """Reductions of the last `axes` axes: where they are whole, or brought together."""
-    kept = len(x.shape) - axes
+    """Reductions of the last axes, row-major: where these are whole, or brought together."""
+    kept = len(x.shape) - operator.axes
     storages: dict[Storage, None] = {}
     here = x.storage
-    if here is not None and here.view is None and here.format.order in _MODES:
+    if here is not None and here.view is None and here.format.order is ElementOrder.ROW_MAJOR:
         undivided = all(here.format.partitions(axis) == 1 for axis in range(kept, len(x.shape)))
-        if undivided:
-            storages[Storage(here.format.with_precision(precision), x.shape)] = None
-    # one more axis stands for all that are reduced
-    rows = rows_format((*x.shape[:kept], 1), precision, config.tiles)
-    undivided_axes = rows.axes[:kept] + (AxisTiling(),) * axes
-    format = TensorFormat(precision, ElementOrder.ROW_MAJOR, undivided_axes, rows.grid)
-    storages[Storage(format, x.shape)] = None
-    kernel = CATALOGUE[f"reduce_{precision.value}"]
+        if undivided and _has_whole_words(_as(here, precision)):
+            storages[_as(here, precision)] = None
+    storages[Storage(_undivided(x.shape, kept, precision, config.tiles), x.shape)] = None
+    name, numbers = _reduction(operator, x.shape[kept:])
+    kernel = CATALOGUE[f"{name}_{precision.value}"]
     found = []
     for storage in storages:
         result = Storage(kept_axes(storage.format, kept, len(shape) - kept, precision), shape)
@@ -200,8 +231,32 @@ def reduce_candidates(
                 Precision.F32,
                 OperatorCost(compute=kernel.cycles(storage.layout.shard_elements)),
                 OperatorBytes(0, 0, result.layout.shard_bytes),
-                LocalRecipe(kernel.name, _MODES[storage.format.order]),
+                LocalRecipe(kernel.name, "row", numbers),
                 (kernel.name,),
             )
         )
     return found
+
+
+def _as(storage: Storage, precision: Precision) -> Storage:
+    return Storage(storage.format.with_precision(precision), storage.base, storage.view)
+
+
+def _reduction(operator: Reduce, reduced: Shape) -> tuple[str, tuple[float, ...]]:
+    """The kernel without its precision, and the factor that it multiplies sums by."""
+    if operator.kind is Reduction.MAX:
+        return "reduce_max", ()
+    return "reduce_sum", (1 / prod(reduced) if operator.kind is Reduction.MEAN else 1.0,)
+
+
+def _undivided(shape: Shape, kept: int, precision: Precision, tiles: int) -> TensorFormat:
+    """Row-major, divided along the first `kept` axes only, rows of whole words."""
+    # one more axis stands for all that are reduced
+    rows = rows_format((*shape[:kept], 1), precision, tiles)
+    words = rows_format((*shape[kept:],), precision, 1)
+    return TensorFormat(precision, ElementOrder.ROW_MAJOR, rows.axes[:kept] + words.axes, rows.grid)
+
+
+def _has_whole_words(storage: Storage) -> bool:
+    """Whether rows of the last axis start at words."""
+    return storage.layout.padded_shape[-1] * storage.format.precision.bytes % WORD == 0

@@ -1,0 +1,134 @@
+"""Operands of kernel steps: each tile's shard of a buffer, and where it is."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from tilewright.codegen.emit.addresses import Address, Value
+from tilewright.codegen.emit.faults import EmissionError
+from tilewright.codegen.low import Buffer
+from tilewright.codegen.mid import ElementOrder, Layout, Precision
+from tilewright.codegen.mid.storage import Storage
+from tilewright.device.kernels import KERNELS, Kernel, KernelFault
+from tilewright.device.kernels.spec import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of the supervisor function `symbol` with these values in `$m2`, `$m3`, …
+
+    `sizes` are those of the kernel's specification, where whoever makes the call knows them.
+    """
+
+    kernel: str
+    values: tuple[Value, ...]
+    sizes: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def symbol(self) -> str:
+        return KERNELS[self.kernel].symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A tile's shard of a packed matrix: rows and columns as they are packed."""
+
+    rows: int
+    columns: int
+    first_row: int
+
+    @property
+    def elements(self) -> int:
+        return self.rows * self.columns
+
+
+class Operands:
+    """Shards of buffers at `addresses`."""
+
+    def __init__(self, buffers: Sequence[Buffer], addresses: Sequence[Address]) -> None:
+        self._buffers = buffers
+        self._addresses = addresses
+
+    def storage(self, buffer: int) -> Storage:
+        return self._buffers[buffer].slot.storage
+
+    def layout(self, buffer: int) -> Layout:
+        return self._buffers[buffer].layout
+
+    def terms(self, buffer: int) -> int:
+        """How many tiles have a term each of what is summed up."""
+        return self._buffers[buffer].slot.terms
+
+    def precision(self, buffer: int) -> Precision:
+        """Of what is stored."""
+        return self.layout(buffer).format.precision
+
+    def extents(self, buffer: int, tile: int) -> tuple[int, ...]:
+        """Of a tile's shard, padding included, along (at least two) axes."""
+        return tuple(extent for _, extent in self.ranges(buffer, tile))
+
+    def ranges(self, buffer: int, tile: int) -> list[tuple[int, int]]:
+        """First coordinates with extents."""
+        return _ranges(self.layout(buffer), tile)
+
+    def starts(self, buffer: int, tile: int) -> tuple[int, ...]:
+        """Where a tile's shard starts along the axes of `extents`."""
+        return tuple(int(start) for start, _ in _ranges(self.layout(buffer), tile))
+
+    def elements(self, buffer: int, tile: int) -> int:
+        return int(np.prod(self.extents(buffer, tile)))
+
+    def matrix(self, buffer: int, tile: int) -> Matrix:
+        layout = self.layout(buffer)
+        *_, rows, columns = _ranges(layout, tile)
+        if layout.format.order.is_transposed:
+            rows, columns = columns, rows
+        if layout.format.order is ElementOrder.ROW_MAJOR:
+            raise EmissionError(f"{self.name(buffer)} is not packed for the matrix engine")
+        return Matrix(int(rows[1]), int(columns[1]), int(rows[0]))
+
+    def at(self, buffer: int) -> Address:
+        return self._addresses[buffer]
+
+    def name(self, buffer: int) -> str:
+        return self._buffers[buffer].name
+
+
+def _ranges(layout: Layout, tile: int) -> list[tuple[int, int]]:
+    return _ranges_of_tiles(layout)[tile]
+
+
+@lru_cache(maxsize=1024)
+def _ranges_of_tiles(layout: Layout) -> list[list[tuple[int, int]]]:
+    tiles = layout.format.tiles
+    lifted = [np.tile([0, 1], (tiles, 1))] * (2 - len(layout.shape))
+    found = [np.stack(each, axis=1) for each in layout.shard(np.arange(tiles))]
+    by_tile = np.stack([*lifted, *found], axis=1).tolist()
+    return [[(start, extent) for start, extent in axes] for axes in by_tile]
+
+
+def find_kernel(name: str) -> Kernel:
+    """Raises `EmissionError` for one that does not exist."""
+    if name not in KERNELS:
+        raise EmissionError(f"there is no kernel {name}")
+    return KERNELS[name]
+
+
+def kernel_call(kernel: Kernel, sizes: dict[str, int], places: Mapping[str, Value]) -> Call:
+    """A call as the kernel specifies it; `places` may give numbers that sizes do not tell.
+
+    Raises `EmissionError` for sizes that the kernel does not take.
+    """
+    try:
+        kernel.check_sizes(sizes)
+    except KernelFault as fault:
+        raise EmissionError(f"{kernel.name}: {fault}") from fault
+    values = tuple(
+        places[operand.name]
+        if isinstance(operand, Array) or operand.name in places
+        else operand.value(sizes)
+        for operand in kernel.operands
+    )
+    return Call(kernel.name, values, tuple(sizes.items()))
