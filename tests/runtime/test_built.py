@@ -10,9 +10,12 @@ from safetensors.numpy import save_file
 
 from tilewright.codegen.build import PackageConfig, build_package
 from tilewright.codegen.mid import KernelPolicy, PipelineConfig
+from tilewright.driver import Debugger, ExceptionType
+from tilewright.driver.emulated import LOADER, EmulatedTransport
 from tilewright.graph import ComputeGraph, evaluate
-from tilewright.package import write_package
-from tilewright.runtime import RunResult, open_device
+from tilewright.package import Application, write_package
+from tilewright.runtime import Limits, RunResult, TileError, open_device
+from tilewright.runtime.device import Device
 
 DOCS = Path(__file__).parents[2] / "docs" / "runtime.md"
 CONFIG = PackageConfig(PipelineConfig(tiles=16, policy=KernelPolicy.BUILD))
@@ -35,19 +38,24 @@ def parameters() -> dict[str, NDArray[np.float32]]:
     }
 
 
+@pytest.fixture(scope="module")
+def package(parameters: dict[str, NDArray[np.float32]]) -> Application:
+    return build_package(perceptron(), CONFIG, parameters)
+
+
 def runs(path: Path, x: NDArray[np.float32], file: Path | None = None) -> list[RunResult]:
     with open_device() as device, device.load(path, file) as session:
         return [session.run({"x": x}) for _ in range(2)]
 
 
 def test_parameters_within_and_from_a_file(
-    tmp_path: Path, parameters: dict[str, NDArray[np.float32]]
+    tmp_path: Path, package: Application, parameters: dict[str, NDArray[np.float32]]
 ) -> None:
     """Either way, the same numbers come back each time, near those of NumPy."""
     graph = perceptron()
     x = np.random.default_rng(4).normal(size=(24, 64)).astype(np.float32)
     whole, hollow, file = (tmp_path / name for name in ("a.ipuexe", "b.ipuexe", "w.safetensors"))
-    write_package(build_package(graph, CONFIG, parameters), whole)
+    write_package(package, whole)
     write_package(build_package(graph, CONFIG), hollow)
     save_file(parameters, file)
     results = [*runs(whole, x), *runs(hollow, x, file)]
@@ -56,6 +64,34 @@ def test_parameters_within_and_from_a_file(
     assert max(cycles) - min(cycles) < 100, "where workers' turns begin differs"
     expected = evaluate(graph, {"x": x}, parameters)["y"]
     np.testing.assert_allclose(results[0].outputs["y"], expected, rtol=0.02, atol=0.002)
+
+
+@pytest.mark.parametrize("symbol", ["softmax_few_f16", "softmax_few_f16_worker"])
+def test_a_kernel_that_excepts_is_told_with_its_operation(
+    package: Application, symbol: str
+) -> None:
+    """Kernels are shared by operations: who has called one tells which it was for."""
+    transport = EmulatedTransport(package.tiles)
+    debug = package.debug
+    assert debug is not None
+    symbols = debug.symbols_of(0)
+    names = [debug.strings[name] for name in symbols.name.tolist()]
+    address = int(symbols.address[names.index(symbol)])
+    with Device(lambda _: transport, LOADER) as device:
+        session = device.load(package)
+        Debugger(transport, Limits()).write_words(0, 1, address, [0, 0])
+        with pytest.raises(TileError) as raised:
+            session.run({"x": np.ones((24, 64), np.float32)})
+    context = raised.value.context
+    assert context is not None
+    assert context.pc == address
+    assert context.exception is ExceptionType.INVALID_INSTRUCTION
+    assert context.changed[:1] == (address,)
+    assert context.place is not None
+    assert context.place.symbol == symbol
+    assert context.place.line is not None
+    assert context.operation is not None
+    assert context.operation.startswith("softmax")
 
 
 def test_the_example_of_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
