@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.driver.wrapping import Wrapped
-from tilewright.driver import Board, Limits, Session, SyncGroup
+from tilewright.driver import Board, Limits, Session, SyncGroup, entries_of
 from tilewright.driver.emulated import EmulatedTransport
 from tilewright.package import (
     Application,
@@ -186,6 +186,19 @@ def test_calls_follow_each_other(ends_open: bool) -> None:
     session.close()
     with pytest.raises(Exception, match="page 0 is not attached"):
         transport.detach_page(0)
+
+
+def test_entry_points_of_groups() -> None:
+    """The one to stop is none; without any, each group's calls are one."""
+    load, run, save = (Call(group.name, group) for group in Group)
+    points = (EntryPoint("a", (1,), 1), EntryPoint("b", (0,), 2), EntryPoint("stop", (2,), 0))
+    plan = HostPlan(calls=(load, run, save), entry_points=points, command_word=CommandWord(0, 0))
+    assert entries_of(plan, Group.RUN) == [points[0]]
+    assert entries_of(plan, Group.LOAD) == [points[1]]
+    assert entries_of(plan, Group.SAVE) == []
+    plain = HostPlan(calls=(load, run, run))
+    assert entries_of(plain, Group.RUN) == [EntryPoint("run", (1, 2))]
+    assert entries_of(plain, Group.SAVE) == []
 
 
 def test_pages_that_cannot_all_be_attached_are_detached_again() -> None:

@@ -22,7 +22,7 @@ from tilewright.driver.registers import (
     SyncGroup,
 )
 from tilewright.driver.waiting import wait_until
-from tilewright.package import Application, EntryPoint, Group
+from tilewright.package import Application, EntryPoint, Group, HostPlan
 
 U8 = NDArray[np.uint8]
 
@@ -228,11 +228,19 @@ class Session:
         return True
 
 
-def load_entries(application: Application) -> list[EntryPoint]:
-    """What is called once after loading: entry points whose calls all are of that group."""
-    calls = application.host.calls
+def entries_of(plan: HostPlan, group: Group) -> list[EntryPoint]:
+    """The entry points whose calls all are of a group, without the one that stops the program.
+
+    A plan without entry points has one for each group: all of its calls.
+    """
+    calls = plan.calls
+    listed = plan.entry_points
+    if not listed:
+        numbers = tuple(number for number, call in enumerate(calls) if call.group is group)
+        listed = (EntryPoint(group.name.lower(), numbers),) if numbers else ()
     return [
         entry
-        for entry in application.host.entry_points
-        if all(calls[call].group is Group.LOAD for call in entry.calls)
+        for entry in listed
+        if all(calls[call].group is group for call in entry.calls)
+        and (plan.command_word is None or entry.command != STOP_COMMAND)
     ]
