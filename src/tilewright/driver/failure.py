@@ -145,7 +145,9 @@ class FailureReport:
             lines.append(f"and {self.others} more tiles that are not quiet")
         if not self.tiles:
             lines.append("all tiles are quiet: inactive, or waiting at barriers")
-        lines += [f"the device's side: {finding}" for finding in self.findings]
+        for finding in self.findings:
+            first, *more = finding.splitlines()
+            lines += [f"the device's side: {first}", *(f"  {line}" for line in more)]
         return "\n".join(lines)
 
 
@@ -233,6 +235,8 @@ class _Reader:
                     link = self.debugger.general(tile, SUPERVISOR, _LINK)
             except DriverError:
                 return None
+        if link < _CALL_BYTES:
+            return None
         caller = self.debug.place(tile, link - _CALL_BYTES)
         return caller if caller.operation is not None else None
 
