@@ -93,9 +93,10 @@ class Device:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._is_closed = True
-        if self._session is not None:
-            self._session.__exit__(kind, error, trace)
+        with self._lock:
+            self._is_closed = True
+            if self._session is not None:
+                self._session.__exit__(kind, error, trace)
 
     def _begin(self, application: Application) -> Program:
         transport = self._connect(application.tiles)
