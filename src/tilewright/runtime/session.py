@@ -25,6 +25,7 @@ from tilewright.package import (
 from tilewright.runtime.errors import InputError, SessionError
 from tilewright.runtime.numbers import from_stored, to_stored
 from tilewright.runtime.profiles import profile_of
+from tilewright.tracing import span
 
 U8 = NDArray[np.uint8]
 
@@ -114,7 +115,7 @@ class HostSession:
         anything is done, `SessionError`, `TileError` for tiles that except, and other
         `DriverError`s.
         """
-        with self._lock:
+        with self._lock, span("runtime.run"):
             self._check_usable()
             point = self._entry(entry)
             sent = self._sent(point, inputs or {})
