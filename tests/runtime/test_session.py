@@ -123,7 +123,7 @@ def test_entry_points(package: Application, w: Numbers, x: Numbers) -> None:
     with (
         open_device() as device,
         device.load(package, {"layer.w": w}) as session,
-        pytest.raises(SessionError, match="no entry point 'train'; for runs there are: 'run'"),
+        pytest.raises(SessionError, match="no entry point 'train'; there are: 'run'"),
     ):
         session.run({"x": x}, entry="train")
 
