@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from tilewright.driver import registers
 from tilewright.driver.emulated.auto_loader import AutoLoader
-from tilewright.driver.emulated.chip_side import ACCESS_CYCLES, POLL_CYCLES, ChipSide
+from tilewright.driver.emulated.chip_side import ChipSide
 from tilewright.driver.emulated.clock import ACCESS_SECONDS, EmulatedClock
 from tilewright.driver.emulated.tile_loader import TileLoaders
 from tilewright.driver.errors import TransportError
@@ -104,7 +104,7 @@ class EmulatedTransport:
     def _mark(self, group: SyncGroup) -> int:
         if group is SyncGroup.LOADER and self._loaders is not None and not self._loaders.is_done:
             return self._loaders.mark
-        self._chip.advance(POLL_CYCLES)
+        self._chip.advance()
         return self._chip.mark(group)
 
     def _set_mark(self, group: SyncGroup, value: int) -> None:
@@ -119,7 +119,7 @@ class EmulatedTransport:
     def _read_tile(self, tile: int, register: int) -> int:
         self._check_tile(register)
         if self._chip.has_program(tile):
-            self._chip.advance(ACCESS_CYCLES)
+            self._chip.advance()
             return self._chip.read_tile(tile, register)
         # Loaders wait at barriers, or have not begun; their contexts have no state here.
         return NOT_QUIESCENT if register == DebugRegister.STATUS else 0
