@@ -1,7 +1,8 @@
 """The time of an emulated device: it passes while the host waits, and with what the host does."""
 
 ACCESS_SECONDS = 1e-6
-"""What an access to a register takes, roughly as over a bus: so that polling takes time, too."""
+"""What an access to a register takes, roughly as over a bus: so that polling takes time, too
+(`access-time`)."""
 
 
 class EmulatedClock:

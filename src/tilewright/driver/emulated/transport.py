@@ -121,7 +121,7 @@ class EmulatedTransport:
         if self._chip.has_program(tile):
             self._chip.advance()
             return self._chip.read_tile(tile, register)
-        # Loaders wait at barriers, or have not begun; their contexts have no state here.
+        # Loaders wait at barriers, or have not begun; their contexts have no state (`early-debug`).
         return NOT_QUIESCENT if register == DebugRegister.STATUS else 0
 
     def _write_tile(self, tile: int, register: int, value: int) -> None:
@@ -145,7 +145,8 @@ class EmulatedTransport:
         self._loaders = TileLoaders(self.tiles, self._chip, self._loader_memory)
 
     def _loader_memory(self) -> dict[int, NDArray[np.uint8]] | None:
-        """The host memory that loaders reach, None if the registers do not let them."""
+        """The host memory that loaders reach, None if registers do not let them
+        (`request-guard`)."""
         words = self._words
         is_paged = words[registers.EXCHANGE_WINDOW_BASE // _WORD] & registers.EXCHANGE_WINDOW_PAGED
         control = words[registers.CCSR // _WORD]
@@ -200,7 +201,7 @@ class EmulatedTransport:
         self._check_open()
 
     def mailbox(self, request: tuple[int, ...]) -> tuple[int, ...]:
-        """Any request is a reset, which is the only one known."""
+        """Any request is a reset, which is the only one known (`mailbox-reset`)."""
         self._check_open()
         if len(request) != MAILBOX_WORDS:
             raise TransportError(f"{len(request)} words for the mailbox; it takes {MAILBOX_WORDS}")
