@@ -39,7 +39,7 @@ class ChipSide:
         self._has_program = [False] * tiles
         self._may_move = False
         self._seen = clock.now()
-        """Until when the chip has run, or has stood still."""
+        """Until when the chip has run, while it may move."""
         self.cycle = 0
         self.finding: str | None = None
 
@@ -51,7 +51,7 @@ class ChipSide:
         """Let a tile execute what its memory holds, from `entry` on."""
         self._chip.load(tile, TileImage((), entry))
         self._has_program[tile] = True
-        self._may_move = True
+        self._let_go()
 
     # -- host memory and marks --------------------------------------------------------------------
 
@@ -69,7 +69,7 @@ class ChipSide:
 
     def set_mark(self, group: int, value: int) -> None:
         self._link.set_mark(group, value)
-        self._may_move = True
+        self._let_go()
 
     # -- tiles ------------------------------------------------------------------------------------
 
@@ -81,16 +81,24 @@ class ChipSide:
 
     def write_tile(self, tile: int, register: int, value: int) -> None:
         self._debug.write(tile, register, value)
-        self._may_move |= register in _LETS_GO
+        if register in _LETS_GO:
+            self._let_go()
+
+    # -- time -------------------------------------------------------------------------------------
+
+    def _let_go(self) -> None:
+        """Something may move from now on."""
+        if not self._may_move:
+            self._seen = self._clock.now()
+        self._may_move = True
 
     def advance(self) -> None:
         """Let the chip run up to now, if it can, unless that is not long."""
         cycles = int((self._clock.now() - self._seen) * CLOCK.value)
-        can_move = self._may_move and self.finding is None
-        if can_move and cycles < LEAST_CYCLES:
+        if not self._may_move or self.finding is not None or cycles < LEAST_CYCLES:
             return
         self._seen = self._clock.now()
-        outcome = self._run(cycles) if can_move else None
+        outcome = self._run(cycles)
         if outcome is None:
             return
         self.cycle = max(outcome.cycle, self.cycle)
