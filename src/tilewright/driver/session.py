@@ -29,6 +29,9 @@ U8 = NDArray[np.uint8]
 STOP_COMMAND = 0
 """Ends a program that asks for commands; no entry point has it."""
 _PROGRAM = SyncGroup.PROGRAM
+_START_SECONDS = 1e-3
+"""Enough for all tiles to come to their first host sync. Its mark reads as 0 before, too, and if it
+were written earlier, that sync would take it off instead of waiting for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,7 @@ class Session:
         indices = self._plan.pages.index.tolist()
         attach_pages(self._transport, indices, self._pages.memories)
         self._indices = indices
+        self._transport.clock.sleep(_START_SECONDS)
         self._acknowledge("letting the program begin")
 
     def call(
