@@ -163,7 +163,8 @@ class DebugPort:
         return 0 if is_quiescent else NOT_QUIESCENT
 
     def _inject(self, tile: int, word: int) -> int:
-        """Execute an instruction in the chosen context; returns bits of STATUS that say why not."""
+        """Execute an instruction in the chosen context; returns bits of STATUS that say why not
+        (`injection`)."""
         if self._not_quiescent(tile):
             return 0  # it shows by itself
         record = self._contexts.tile(tile)

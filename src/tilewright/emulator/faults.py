@@ -341,6 +341,12 @@ class PageFault(ExchangeFault):
     name = "PAGE_NOT_ATTACHED"
 
 
+class UnawaitedWordsFault(ExchangeFault):
+    """A tile comes to a barrier while words of the host are on their way to it."""
+
+    name = "UNAWAITED"
+
+
 class HostRaceFault(ExchangeFault):
     """Packets of one time for the same host memory, of which one writes: their order is open."""
 

@@ -227,6 +227,11 @@ WRONG = {
         owner_and_target(READS, 1),
         [1, 0, *read(0, STAGING, HOST, 4, end=False)],
     ),
+    "no wait": Wrong(
+        faults.UnawaitedWordsFault,
+        "pc 0x4c11c: UNAWAITED: sync 7 (GS2H) while words of the host are on their way; wait for",
+        owner_and_target(READS, 1).replace("sync 0", ""),
+    ),
     "more words than expected": Wrong(
         faults.ReceiveCountFault,
         "the host sends 2 words, INCOMING_DCOUNT announced 1",
@@ -263,6 +268,15 @@ def test_a_fault_names_the_instruction() -> None:
         "tile 0, event 10, pc 0x4c118: PAGE_NOT_ATTACHED: 4 bytes at 0x2000 of the host, where no "
         "memory is attached, at 'send 1, 82010, 3'"
     )
+
+
+def test_a_chip_does_not_run_on_after_a_fault() -> None:
+    made = bed({0: (owner_and_target(READS, 0), READ_4)})
+    fault = made.fails()
+    with pytest.raises(ExchangeFault) as raised:
+        made.chip.run()
+    assert raised.value is fault
+    assert int(made.chip.state(0)["supervisor"]["exception"]) == fault.number == 7
 
 
 def test_all_faults_of_one_kind_are_reported() -> None:

@@ -217,7 +217,10 @@ def _begin(state: Entry, registers: NDArray[np.uint32], released: Number) -> Non
 
 @compiled
 def _code_elements(events: Array) -> int:
-    """Bits of the elements that hold the exchange instructions of a row, if it sends anything."""
+    """Bits of the elements that hold the exchange instructions of a row, if it sends anything.
+
+    Packets keep out of them (`host-elements`).
+    """
     code, has_sends = 0, False
     for place in range(len(events)):
         kind = events[place].kind

@@ -1,8 +1,8 @@
 """A phase with the host: who may exchange packets, and what is still to come until it is over.
 
 It lasts from one barrier of all tiles to the next. Owners of tiles have come to the first one as
-masters, and name in one request each the tiles that exchange packets. A tile's packets are a
-stream, which a read with the bits for it ends.
+masters, and name in one request each the tiles that exchange packets (`request-once`). A tile's
+packets are a stream, which its last read ends (`stream-end`).
 """
 
 from collections.abc import Iterable
@@ -41,7 +41,8 @@ class HostPhase:
         self._payloads = np.zeros(0, np.uint32)
 
     def take(self, sent: Sent) -> Ready:
-        """Take account of what tiles have sent; packets wait until a request covers their tile.
+        """Take account of what tiles have sent; packets wait until a request covers their tile
+        (`late-request`).
 
         Raises `ExchangeFault` for requests that are not expected, and streams that have ended.
         """
