@@ -52,13 +52,14 @@ def write(tile: int, offset: int, size: int, *, long: bool = False) -> list[int]
     return [first, (tile & 1) << 31 | offset // unit << 4 | size // unit & 15]
 
 
-def row(*sends: tuple[int, int], pause: int = 17) -> str:
-    """Sends of words from items of tile memory; a pause follows each of more than a header."""
+def row(*sends: tuple[int, int]) -> str:
+    """Sends of so many words from items of tile memory; payloads, from `SOURCE` on, last 18 events
+    at least."""
     lines = []
     for item, words in sends:
         lines.append(f"send {words - 1}, {item:#x}, 3")
-        if words > 2 and words <= pause:
-            lines.append(f"delay {pause - words}")
+        if item >= SOURCE // 4 and words < 18:
+            lines.append(f"delay {18 - words - 1}")
     return "\n".join(lines)
 
 

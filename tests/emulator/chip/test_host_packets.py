@@ -216,6 +216,76 @@ def test_time_of_a_read() -> None:
 # -- many tiles -----------------------------------------------------------------------------------
 
 
+def split(offset: int, size: int, longest: int) -> list[tuple[int, int, bool]]:
+    """Packets as a third party's stack splits them: offset, size, whether it is a long one."""
+    packets = []
+    while size:
+        in_page = min(size, 4096 - offset % 4096)
+        if offset % 64 == 0 and in_page >= 64:
+            piece = min(in_page // 64 * 64, longest)
+        else:
+            piece = in_page if in_page <= 60 else 32
+        packets.append((offset, piece, piece >= 64))
+        offset, size = offset + piece, size - piece
+    return packets
+
+
+def test_how_packets_are_split() -> None:
+    assert [size for _, size, _ in split(4, 100, 1024)] == [32, 32, 36]
+    assert split(0xFC0, 128, 1024) == [(0xFC0, 64, True), (0x1000, 64, True)]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pieces_of_any_size_and_place(seed: int) -> None:
+    """Each tile of a row reads or writes a piece of its own, of up to 2 KiB, as NumPy copies it."""
+    random = np.random.default_rng(seed)
+    link = HostLink()
+    chip = Chip(64, host=link)
+    memory = random.integers(0, 256, 64 * 4096, np.uint8)
+    link.attach(0x3000, memory)
+    expected = memory.copy()
+    inputs = {}
+    for tile in range(64):
+        size = 4 * int(random.integers(1, 513))
+        place = 4096 * tile + 4 * int(random.integers(0, (4096 - size) // 4 + 1))
+        to_host = bool(random.integers(2))
+        packets, sends = [], []
+        is_owner = not tile & 2
+        address = SOURCE if to_host else 0x51000
+        pieces = split(0x3000 + place, size, 256 if to_host else 1024)
+        for number, (offset, piece, long) in enumerate(pieces):
+            item = TABLE_ITEM + 2 + 2 * number
+            sends.append((item, 2))
+            if to_host:
+                packets += write(tile, offset, piece, long=long)
+                sends.append((address // 4, piece // 4))
+            else:
+                end = number == len(pieces) - 1
+                packets += read(tile, address, offset, piece, end=end, long=long)
+            address += piece
+        if to_host:
+            packets += read(tile, STAGING + 0x1000, 0, 0)
+            sends.append((TABLE_ITEM + 2 + 2 * len(pieces), 2))
+            content = random.integers(0, 256, size, np.uint8)
+            expected[place : place + size] = content
+        else:
+            inputs[tile] = memory[place : place + size].copy()
+        text = owner_and_target(
+            row(*sends), 1 if to_host else size // 4, tile, 15 if is_owner else 7, is_owner
+        )
+        table = np.array([3, 0, *packets], np.uint32).tobytes()
+        chip.load(tile, TileImage((code(text + "\n trap 0", CODE), Piece(TABLE, table)), CODE))
+        if to_host:
+            chip.memory.write(tile, SOURCE, content.tobytes())
+    for _ in range(2):
+        assert chip.run().end is End.HOST
+        link.set_mark(2, 1)
+    assert chip.run().end is End.STOPPED
+    assert np.array_equal(memory, expected)
+    for tile, content in inputs.items():
+        assert chip.memory.read(tile, 0x51000, len(content)) == content.tobytes(), tile
+
+
 @pytest.mark.parametrize("to_host", [False, True])
 def test_all_tiles_move_4_kib_in_time(to_host: bool) -> None:
     """Every tile of the chip; what the host's side takes is well under 0.3 s."""
