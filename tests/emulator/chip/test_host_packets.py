@@ -27,7 +27,7 @@ from tilewright.emulator.chip import Chip, End
 from tilewright.emulator.host_port import HostLink
 from tilewright.emulator.images import Piece, TileImage
 from tilewright.emulator.memory import UNWRITTEN_WORD
-from tilewright.target.host_packets import owners, requested_tiles
+from tilewright.target.host_packets import owners
 
 
 def test_host_to_tile() -> None:
@@ -132,21 +132,6 @@ def test_published_headers(
         assert write(tile, offset, size, long=True) == packet
     else:
         assert read(tile, address, offset, size, long=packet[0] >> 29 == 7) == packet
-
-
-@pytest.mark.parametrize(
-    ("tile", "owner", "words"),
-    [
-        (31, 29, (2, 0)),
-        (81, 17, (4, 0)),
-        (260, 4, (0x100, 0)),
-        (768, 0, (0, 1)),
-        (1471, 61, (0, 1 << 21)),
-    ],
-)
-def test_published_requests(tile: int, owner: int, words: tuple[int, int]) -> None:
-    assert owners(tile) == owner
-    assert requested_tiles(owner, *words).tolist() == [tile]
 
 
 def test_rows_after_a_wait_belong_to_the_phase() -> None:
