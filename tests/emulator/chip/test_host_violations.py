@@ -256,6 +256,16 @@ def test_what_the_host_does_not_take(name: str) -> None:
     assert str(fault).startswith("tile 0")
 
 
+def test_a_request_for_a_tile_that_sends_nothing() -> None:
+    made = bed({0: (owner_and_target(READS, 1), [3, *READ_4[1:]])})
+    fault = made.fails()
+    assert isinstance(fault, faults.StreamEndFault)
+    assert str(fault) == (
+        "tile 2: STREAM_END: the phase is over, but it has sent no packets, "
+        "though the request of tile 0 names it"
+    )
+
+
 def test_a_request_of_a_tile_that_owns_none() -> None:
     text = owner_and_target(READS, 1, tile=2)
     fault = bed({2: (text, [1, 0, *read(2, STAGING, HOST, 4)])}).fails()
