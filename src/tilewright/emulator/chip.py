@@ -85,7 +85,8 @@ class Chip:
     """A chip of `tiles` tiles with memory; programs are loaded by physical tile.
 
     `barrier_cycles` pass between the last arrival at a barrier and the moment when all go on
-    (`barrier-cost`). A smaller chip consists of the tiles with the lowest physical ids.
+    (`barrier-cost`). A smaller chip consists of the tiles with the lowest physical ids. Barriers of
+    groups and packets are those of `host`; without one, such barriers never complete.
 
     Tiles run in `threads` threads from barrier to barrier, one for each processor if it is None.
     Results do not depend on it. While a tile is observed, tiles run one after the other.

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.emulator.chip.conftest import code
-from tilewright.emulator.chip import Chip, End
+from tilewright.emulator.chip import Chip, End, Outcome
 from tilewright.emulator.faults import ExchangeFault
 from tilewright.emulator.host_port import HostLink
 from tilewright.emulator.images import Piece, TileImage
@@ -63,6 +63,10 @@ def row(*sends: tuple[int, int]) -> str:
     return "\n".join(lines)
 
 
+READS = row((TABLE_ITEM + 2, 2))
+"""The header of a read, after a request."""
+
+
 @dataclass
 class Bed:
     """A chip of 4 tiles, host memory of two pages, and what tiles run; others follow."""
@@ -98,6 +102,13 @@ class Bed:
         outcome = self.chip.run()
         assert outcome.end is End.STOPPED, str(outcome)
         return self
+
+    def go(self, marks: int = 2) -> Outcome:
+        """Run with so many answers of the host, wherever that leads."""
+        for _ in range(marks):
+            self.chip.run()
+            self.link.set_mark(2, 1)
+        return self.chip.run()
 
     def fails(self) -> ExchangeFault:
         with pytest.raises(ExchangeFault) as raised:

@@ -1,5 +1,6 @@
 """Phases with the host: words that move, and when."""
 
+from contextlib import suppress
 from time import perf_counter
 
 import numpy as np
@@ -10,6 +11,7 @@ from tests.emulator.chip.host_programs import (
     CODE,
     HOST,
     NEUTRAL,
+    READS,
     SOURCE,
     STAGING,
     TABLE,
@@ -24,9 +26,11 @@ from tests.emulator.chip.host_programs import (
     write,
 )
 from tilewright.emulator.chip import Chip, End
+from tilewright.emulator.faults import ExchangeFault
 from tilewright.emulator.host_port import HostLink
 from tilewright.emulator.images import Piece, TileImage
 from tilewright.emulator.memory import UNWRITTEN_WORD
+from tilewright.target.csr import CSRS
 from tilewright.target.host_packets import owners
 
 
@@ -57,6 +61,44 @@ def test_tile_to_host() -> None:
     before[HOST + 64 : HOST + 320] = made.memory[HOST + 64 : HOST + 320]
     assert np.array_equal(made.memory, before), "nothing else has changed"
     assert made.words(0, STAGING, 1) == [UNWRITTEN_WORD]
+
+
+def test_sends_that_continue() -> None:
+    """One send starts at the table, the rest go on from there, relative to a base register."""
+    headers = [*read(0, STAGING, HOST, 8, end=False), *read(0, STAGING + 32, 0, 4)]
+    base = f"setzi $m8, {TABLE:#x}\n put $OUTGOING_BASE, $m8"
+    sends = "send 1, 0, 3\n sendoff 1, 0, 3\n sendoff 1, 0, 3"
+    text = f"{listen(0)}\n {base}\n sync 15\n {expect(3)}\n {sends}\n sync 0\n sync 7\n {NEUTRAL}"
+    made = bed({0: (text, [1, 0, *headers])}).run()
+    assert made.words(0, STAGING, 2) == made.host_words(HOST, 2)
+    assert made.words(0, STAGING + 32, 1) == made.host_words(0, 1)
+    cursor = made.chip.state(0)["supervisor"]["csr"][CSRS["OUTGOING_DELTA"].index]
+    assert cursor == TABLE + 24
+
+
+def test_a_payload_of_several_sends() -> None:
+    """A packet of 1,024 bytes: 64 words, and the rest from another place."""
+    sends = (
+        f"{READS}\n send 63, {SOURCE // 4:#x}, 3\n send 0, {SOURCE // 4 + 512:#x}, 3\n"
+        f" sendoff 190, 0, 3\n {row((TABLE_ITEM + 4, 2))}"
+    )
+    packets = [1, 0, *write(0, HOST, 1024, long=True), *read(0, STAGING, 0, 0)]
+    made = bed({0: (owner_and_target(sends, 1), packets)}).run()
+    assert made.host_words(HOST, 64) == made.words(0, SOURCE, 64)
+    assert made.host_words(HOST + 256, 192) == made.words(0, SOURCE + 2048, 192)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_headers_of_any_bits_give_words_or_a_fault(seed: int) -> None:
+    """Mostly good headers with a few bits flipped: nothing else may come of them."""
+    random = np.random.default_rng(seed)
+    header = [read(0, STAGING, HOST, 8), write(0, HOST, 64, long=True)][seed % 2]
+    for _ in range(int(random.integers(1, 4))):
+        header[int(random.integers(2))] ^= 1 << int(random.integers(32))
+    text = owner_and_target(row((TABLE_ITEM + 2, 2), (SOURCE // 4, 16)), 2)
+    made = bed({0: (text, [1, 0, *header])})
+    with suppress(ExchangeFault):
+        made.go()
 
 
 def test_an_owner_asks_for_another_tile() -> None:

@@ -9,6 +9,7 @@ from tests.emulator.chip.host_programs import (
     END,
     HOST,
     NEUTRAL,
+    READS,
     SOURCE,
     STAGING,
     TABLE_ITEM,
@@ -26,7 +27,6 @@ from tilewright.emulator.chip import End
 from tilewright.emulator.faults import ExchangeFault
 
 READ_4 = [1, 0, *read(0, STAGING, HOST, 4)]
-READS = row((TABLE_ITEM + 2, 2))
 
 
 @dataclass(frozen=True)
