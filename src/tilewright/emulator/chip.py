@@ -35,6 +35,7 @@ from tilewright.emulator.faults import (
     InternalMuxFault,
     OutsidePhaseFault,
     ReceiveCountFault,
+    ReceiveWorkersFault,
     UnawaitedWordsFault,
 )
 from tilewright.emulator.images import TileImage
@@ -391,6 +392,7 @@ class Chip:
         progress = self._progress
         tiles = self._that_are(Stop.SYNC.value)
         zones = progress["zone"][tiles]
+        self._check_receivers(tiles[zones == RECEIVE_ZONE])
         has_received = (zones == RECEIVE_ZONE) & (self._runner.csr(_RECEIVE_COUNT)[tiles] == 0)
         has_none_left = (zones == ANS_ZONE) & (self._participations.left(self._count)[tiles] == 0)
         tiles = tiles[has_received | has_none_left]
@@ -398,6 +400,14 @@ class Chip:
         known = np.maximum(progress["released"][tiles], progress["received"][tiles])
         self._resume(tiles, np.maximum(known, earliest), progress["phase"][tiles])
         return bool(tiles.size)
+
+    def _check_receivers(self, tiles: Tiles) -> None:
+        """No workers may run when words arrive."""
+        is_early = self._progress["received"][tiles] > self._progress["cycle"][tiles]
+        has_workers = self._runner.records.schedules["busy"][tiles] != 0
+        for tile in tiles[is_early & has_workers].tolist():
+            cause = "words of the host are on their way while workers run; wait for them by sync 2"
+            raise ReceiveWorkersFault(cause, tile=tile, pc=int(self._progress["pc"][tile]))
 
     def _release_all(self) -> bool:
         """Complete a barrier of all tiles, if it can be; whether it was."""

@@ -204,6 +204,12 @@ class ReceiveAddressFault(ExchangeFault):
     number, receive_error, name = 13, 3, "EXERR ADDR"
 
 
+class ReceiveWorkersFault(ExchangeFault):
+    """A tile waits for words of the host while its workers run."""
+
+    number, receive_error, name = 13, 4, "EXERR WORKERS"
+
+
 class ReceiveConfigurationFault(ExchangeFault):
     """An item of one size for a receiver that is set up for the other."""
 

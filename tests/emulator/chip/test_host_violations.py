@@ -25,6 +25,8 @@ from tests.emulator.chip.host_programs import (
 from tilewright.emulator import faults
 from tilewright.emulator.chip import End
 from tilewright.emulator.faults import ExchangeFault
+from tilewright.isa import Mode
+from tilewright.target.csr import CSRS
 
 READ_4 = [1, 0, *read(0, STAGING, HOST, 4)]
 
@@ -305,6 +307,20 @@ def test_fewer_words_than_expected_are_waited_for_in_vain() -> None:
     outcome = made.chip.run()
     assert outcome.end is End.STUCK
     assert "tile 0 at sync 0 (RECEIVE)" in str(outcome)
+
+
+def test_words_arrive_while_workers_run() -> None:
+    text = owner_and_target(READS, 1).replace(
+        "sync 0", "setzi $m0, 0x4d000\n run $m0, $m15, 0\n sync 0\n sync 2"
+    )
+    made = bed({0: (text, READ_4)})
+    worker = code("nop\n" * 40 + "exitz $mzero", 0x4D000, Mode.WORKER)
+    made.chip.memory.write(0, *worker)
+    fault = made.fails()
+    assert isinstance(fault, faults.ReceiveWorkersFault)
+    assert "EXERR WORKERS: words of the host are on their way while workers run" in str(fault)
+    status = made.chip.state(0)["supervisor"]["csr"][CSRS["CTXT_STS"].index]
+    assert status >> 27 & 7 == 4
 
 
 def test_words_for_the_element_of_the_row() -> None:
