@@ -63,7 +63,8 @@ class Calls:
         if kind in UNARY:
             return list(unary_calls(self._operands, kind, step.result, step.operands[0], tile))
         if kind in BINARY:
-            return list(binary_calls(self._operands, kind, step.result, *step.operands, tile))
+            x, y = step.operands
+            return list(binary_calls(self._operands, kind, step.result, x, y, tile))
         raise EmissionError(f"no kernel of ours does {step.kernel}[{step.mode}]")
 
     # products
@@ -111,11 +112,11 @@ class Calls:
             elif name in UNARY:
                 yield from unary_calls(self._operands, name, result, source, tile)
             elif name.removeprefix(REVERSED) in BINARY and operands:
-                pair = [source, operands.pop(0)]
+                x, y = source, operands.pop(0)
                 if name.startswith(REVERSED):
-                    pair.reverse()
+                    x, y = y, x
                 kind = name.removeprefix(REVERSED)
-                yield from binary_calls(self._operands, kind, result, *pair, tile)
+                yield from binary_calls(self._operands, kind, result, x, y, tile)
             else:
                 raise EmissionError(f"no kernel of ours does {name} behind a product")
             source = result
