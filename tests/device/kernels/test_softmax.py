@@ -62,10 +62,13 @@ def test_what_a_row_does_not_see_takes_no_part(name: str, n: int) -> None:
 
 
 @pytest.mark.parametrize("name", DTYPES)
-def test_a_count_beyond_the_row_is_the_whole_row(name: str) -> None:
+@pytest.mark.parametrize(("count", "meant"), [(5000, 11), (0, 1), (-7, 1), (-(2**31), 1)])
+def test_a_count_beyond_its_range_is_the_nearest_one_in_it(
+    name: str, count: int, meant: int
+) -> None:
     x = np.linspace(-3, 3, 22, dtype=DTYPES[name]).reshape(2, 11)
-    found = on_tile(name, x, 1.0, 5000, 11, 11)
-    np.testing.assert_allclose(found[:, :11], expected(x, 1.0, np.array([11, 11])), rtol=1.6e-3)
+    found = on_tile(name, x, 1.0, count, 11, 11)
+    np.testing.assert_allclose(found[:, :11], expected(x, 1.0, np.array([meant] * 2)), rtol=1.6e-3)
 
 
 @pytest.mark.parametrize("name", ["softmax_f16", "softmax_few_f16"])
