@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -92,8 +93,17 @@ class Operands:
 
 
 def _ranges(layout: Layout, tile: int) -> list[tuple[int, int]]:
-    found = [(int(start), int(extent)) for start, extent in layout.shard(np.array(tile))]
-    return [(0, 1)] * (2 - len(found)) + found
+    found = _shards(layout)
+    return found[tile % len(found)]
+
+
+@lru_cache(maxsize=1024)
+def _shards(layout: Layout) -> list[list[tuple[int, int]]]:
+    """By tile, first coordinate and extent along (at least two) axes."""
+    tiles = np.arange(layout.format.tiles)
+    axes = [np.stack(axis, axis=1).tolist() for axis in layout.shard(tiles)]
+    outer = [(0, 1)] * (2 - len(axes))
+    return [[*outer, *(tuple(axis[tile]) for axis in axes)] for tile in tiles.tolist()]
 
 
 def find_kernel(name: str) -> Kernel:
