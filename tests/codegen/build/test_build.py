@@ -160,7 +160,7 @@ def _program_start(application: Application) -> int:
 def test_names_of_outputs() -> None:
     graph = ComputeGraph("names")
     graph.output("x", graph.relu(graph.input("x", (4, 4))))
-    with pytest.raises(BuildError, match='outputs need other names .*: "x"'):
+    with pytest.raises(BuildError, match=r'outputs need other names .*: "x"'):
         build_package(graph, config(8))
 
 
