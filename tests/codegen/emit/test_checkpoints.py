@@ -58,9 +58,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
     return load_checkpoint(write_seeded_checkpoint(tmp_path_factory.mktemp("small"), SMALL))
 
 
-@pytest.mark.parametrize(
-    ("batch", "tokens", "tiles"), [(1, 3, 1), (2, 13, 5), (3, 16, 24), (1, 30, 60)]
-)
+@pytest.mark.parametrize(("batch", "tokens", "tiles"), [(1, 3, 1), (2, 13, 5), (3, 16, 24)])
 def test_texts_of_any_length(small: Checkpoint, batch: int, tokens: int, tiles: int) -> None:
     cosine, _ = on_chip(small, batch, tokens, tiles)
     assert cosine > 0.99999
