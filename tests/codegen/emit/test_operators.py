@@ -169,3 +169,12 @@ def test_what_is_reduced_is_divided(shape: Shape) -> None:
         graph.output(f"sum {format}", graph.reduce_sum(x, axes))
         graph.output(f"greatest {format}", graph.reduce_max(x, axes, keep=True))
     check(graph, 40)
+
+
+def test_eight_bit_sources_stay_what_they_are_for_all_their_users() -> None:
+    graph = ComputeGraph("eight bits")
+    x = graph.input("x", (3, 3, 2, 1), DType.F8F143.scaled(3))
+    graph.output("mean", graph.reduce_mean(x, 2))
+    graph.output("cast", graph.cast(x, DType.F8F143.scaled(4)))
+    graph.output("turned", graph.transpose(x, [3, 2, 1, 0]) * 2)
+    check(graph, 9)
