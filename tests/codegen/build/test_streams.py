@@ -10,6 +10,7 @@ from tilewright.codegen.build.axes import Inexpressible, relate
 from tilewright.codegen.build.streams import host_loops, stream_nest, stream_pieces
 from tilewright.codegen.mid import (
     AxisTiling,
+    Digit,
     ElementOrder,
     Layout,
     Precision,
@@ -128,3 +129,17 @@ def test_padding_of_an_axis_that_the_host_lacks() -> None:
     nest = stream_nest(resolve(form, (2, 1, 64)))
     with pytest.raises(Inexpressible):
         host_loops(nest, axes, stored=axes.first, seen=axes.last)
+
+
+def test_rows_that_tiles_share_out_across_texts() -> None:
+    """Three texts of 16 rows, three rows on each of 16 tiles: in order all the same."""
+    form = TensorFormat(
+        Precision.F32,
+        ElementOrder.ROW_MAJOR,
+        (AxisTiling(), AxisTiling()),
+        (Digit(0, 16),),
+    )
+    layout = resolve(form, (48, 4))
+    array = numbered((3, 16, 4))
+    tensor = stream_tensor(layout, array.shape, [operators.Reshape((48, 4))])
+    check(layout, tensor, array.reshape(48, 4), array)

@@ -200,7 +200,7 @@ def _on_factors(
 ) -> list[tuple[int, int, int]]:
     """Each loop as loops over factors: axis seen, extent, and elements of the axis in a step."""
     found = []
-    for loop in nest.loops:
+    for loop in _joined(nest.loops):
         factors = stored[loop.axis]
         ends = _inner_products([extents[each] for each in factors])
         """Elements of the stored axis in a step of each factor."""
@@ -217,6 +217,20 @@ def _on_factors(
             within = seen[axis][seen[axis].index(factor) + 1 :]
             found.append((axis, high // low, low // step * prod(extents[each] for each in within)))
     return found
+
+
+def _joined(loops: Sequence[Loop]) -> list[Loop]:
+    """Loops of which neighbours that go on along one axis are one."""
+    joined: list[Loop] = []
+    for loop in loops:
+        if loop.extent == 1:
+            continue
+        last = joined[-1] if joined else None
+        if last is not None and last.axis == loop.axis and last.unit == loop.extent * loop.unit:
+            joined[-1] = Loop(loop.axis, last.extent * loop.extent, loop.unit)
+        else:
+            joined.append(loop)
+    return joined
 
 
 def _inner_products(extents: Sequence[int]) -> list[int]:
