@@ -43,6 +43,8 @@ def _strided(source: Address, target: Address, columns: Indices) -> Iterator[Cal
         if any(distance % _ATOM_WORDS for distance in distances):
             pitch = _WORD_HALVES * source_pitch
             yield Call("permute_16", (to, of, target_pitch, pitch, 1, words, rows))
+        elif rows == 1:
+            yield Call("copy", (to, of, words // _ATOM_WORDS))
         else:
             atoms = [distance // _ATOM_WORDS for distance in distances[2:]]
             yield Call("copy_strided", (to, of, *atoms, rows))
