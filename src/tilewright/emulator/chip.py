@@ -43,6 +43,7 @@ from tilewright.emulator.reference.observing import Observer
 from tilewright.emulator.reference.tile import Stop, Stopped, TileSnapshot
 from tilewright.emulator.running import RUNNING, Phase, Runner
 from tilewright.emulator.snapshots import MemorySnapshot, restore_memory, save_memory
+from tilewright.emulator.timeline import Timeline
 from tilewright.errors import TilewrightError
 from tilewright.isa import Mode
 from tilewright.target.csr import CSRS
@@ -165,6 +166,7 @@ class Chip:
         self._clash_rule = clash_rule
         self._images: dict[int, TileImage] = {}
         self._participations = Participations()
+        self.timeline: Timeline | None = None
 
     def load(self, tile: int, image: TileImage) -> None:
         """Put an image into a tile's memory; its supervisor starts at the image's entry."""
@@ -314,6 +316,8 @@ class Chip:
             if not tiles.size:
                 continue
             if phase is Phase.INTERNAL:
+                if self.timeline is not None:
+                    self.timeline.rows(progress["cycle"][self._that_are(Stop.ROW_END.value)])
                 self._move(tiles)
             elif self._host is not None:
                 records = self._executed(tiles).records()
@@ -415,6 +419,8 @@ class Chip:
         automatic, registered = self._participations.take()
         arrivals = np.concatenate([progress["cycle"][arrived], registered])
         cycle = int(arrivals.max()) + self._barrier_cycles
+        if self.timeline is not None:
+            self.timeline.barrier(int(arrivals.max()), cycle)
         phase = Phase.INTERNAL if zone == INTERNAL_ZONE else Phase.GROUP
         self._settle_pairs()
         if phase is Phase.GROUP:

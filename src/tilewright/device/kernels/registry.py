@@ -7,13 +7,26 @@ from tilewright.device.kernels.binary import BINARY
 from tilewright.device.kernels.casts import CASTS
 from tilewright.device.kernels.gemm import GEMM
 from tilewright.device.kernels.movement import MOVEMENT
+from tilewright.device.kernels.reduce import REDUCE
 from tilewright.device.kernels.rows import WITH_COLUMN, WITH_ROW
 from tilewright.device.kernels.rowwise import ROWWISE, SPLIT
 from tilewright.device.kernels.spec import Kernel, KernelFault
 from tilewright.device.kernels.unary import UNARY
 from tilewright.device.kernels.weights import WEIGHTS
 
-_FAMILIES = (BINARY, WITH_ROW, WITH_COLUMN, UNARY, CASTS, ROWWISE, SPLIT, GEMM, MOVEMENT, WEIGHTS)
+_FAMILIES = (
+    BINARY,
+    WITH_ROW,
+    WITH_COLUMN,
+    UNARY,
+    CASTS,
+    ROWWISE,
+    SPLIT,
+    GEMM,
+    MOVEMENT,
+    REDUCE,
+    WEIGHTS,
+)
 
 KERNELS: Mapping[str, Kernel] = MappingProxyType(
     {kernel.name: kernel for family in _FAMILIES for kernel in family}
