@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from tilewright.codegen.emit.addresses import Address
-from tilewright.codegen.emit.calls import Call
+from tilewright.codegen.emit.operands import Call
 from tilewright.codegen.emit.strides import even_runs
 from tilewright.codegen.low import Buffer, CopyStep
 from tilewright.codegen.low.schedule import ATOM

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from tilewright.codegen.emit.addresses import Address
-from tilewright.codegen.emit.calls import Call
 from tilewright.codegen.emit.faults import EmissionError
+from tilewright.codegen.emit.operands import Call
 from tilewright.codegen.emit.strides import even_runs
 from tilewright.codegen.mid import Layout
 from tilewright.codegen.mid.orders import Indices

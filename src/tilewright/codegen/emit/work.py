@@ -7,9 +7,10 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright.codegen.emit.addresses import Address
-from tilewright.codegen.emit.calls import Call, Calls
+from tilewright.codegen.emit.calls import Calls
 from tilewright.codegen.emit.copies import copy_calls
 from tilewright.codegen.emit.faults import EmissionError
+from tilewright.codegen.emit.operands import Call
 from tilewright.codegen.emit.rearrange import rearranging_calls
 from tilewright.codegen.low import (
     CopyStep,
