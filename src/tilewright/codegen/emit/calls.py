@@ -5,12 +5,14 @@ and two for the tile's own; each fused operator is a call.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from tilewright.codegen.emit.addresses import Address, Literal
 from tilewright.codegen.emit.faults import EmissionError
 from tilewright.codegen.emit.operands import Call, Operands, find_kernel, kernel_call
+from tilewright.codegen.emit.reductions import reduction
 from tilewright.codegen.emit.row_calls import ROW_KERNELS, row_calls
 from tilewright.codegen.low import Buffer, KernelStep
 from tilewright.codegen.low.schedule import ATOM
@@ -105,6 +107,13 @@ class Calls:
         if own.columns != result.columns:
             raise EmissionError("no kernel of ours sums what tiles share out by columns")
         suffix = _SUFFIX[precision]
+        rest = [each for each in others if each not in arriving]
+        if arriving and precision is Precision.F16:
+            found = reduction(self._operands, step, tile, sums, *arriving, rest)
+            yield found.call
+            left = replace(step, fused=found.fused)
+            yield from self._fused(left, tile, step.result, found.operands)
+            return
         if not arriving:
             yield kernel_call(
                 KERNELS["copy"],
@@ -133,7 +142,6 @@ class Calls:
                 ),
             )
             yield kernel_call(KERNELS[f"add_{suffix}"], {"n": count}, {"z": z, "x": z, "y": x})
-        rest = [each for each in others if each not in arriving]
         yield from self._fused(step, tile, step.result, rest)
 
     def _fused(

@@ -115,9 +115,16 @@ def _form(name: str, summary: str, row: bool, array: bool) -> Kernel:
     )
 
 
-REDUCE = (
-    _form("terms", "", row=False, array=False),
-    _form("row", " + a row for all rows", row=True, array=False),
-    _form("array", " + y", row=False, array=True),
-    _form("row_array", " + a row for all rows + y", row=True, array=True),
+FORMS = {
+    (False, False): "terms",
+    (True, False): "row",
+    (False, True): "array",
+    (True, True): "row_array",
+}
+"""By whether a row, and whether an array is added."""
+_ADDED = {"row": " + a row for all rows", "array": " + y"}
+
+REDUCE = tuple(
+    _form(name, "".join(text for each, text in _ADDED.items() if each in name), row, array)
+    for (row, array), name in FORMS.items()
 )
