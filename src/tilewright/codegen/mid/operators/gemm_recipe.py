@@ -18,7 +18,14 @@ from tilewright.codegen.mid.dispatch import (
     Slot,
     Step,
 )
-from tilewright.codegen.mid.formats import AxisTiling, Digit, MemoryClass, TensorFormat, padded
+from tilewright.codegen.mid.formats import (
+    AxisTiling,
+    Digit,
+    MemoryClass,
+    TensorFormat,
+    joined,
+    padded,
+)
 from tilewright.codegen.mid.layout import Shape
 from tilewright.codegen.mid.operators.epilogues import Epilogue, EpilogueKind
 from tilewright.codegen.mid.operators.gemm_scan import GemmGrid
@@ -125,7 +132,7 @@ class GemmRecipe(Recipe):
         natural = side.inner > side.outer if is_left else side.inner < side.outer
         memory = MemoryClass.STANDARD if is_left else MemoryClass.INTERLEAVED
         order = upright if natural else upright.transposed
-        grid = tuple(digit for digit in digits if digit.size > 1)
+        grid = joined(digits)
         return TensorFormat(self.compute, order, tuple(axes), grid, memory).with_precision(
             precision, side.scale
         )
@@ -153,7 +160,7 @@ class GemmRecipe(Recipe):
         axes = [AxisTiling()] * len(self.base)
         axes[self.column_axis] = padded(OUTPUT_GROUP)
         order = ElementOrder.OUTPUT_TRANSPOSED if self.swapped else ElementOrder.OUTPUT
-        grid = tuple(digit for digit in digits if digit.size > 1)
+        grid = joined(digits)
         return TensorFormat(precision, order, tuple(axes), grid, MemoryClass.INTERLEAVED)
 
     def stored(self, shape: Shape) -> Storage:
