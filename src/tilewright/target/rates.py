@@ -71,11 +71,12 @@ PAIRED_BYTES_PER_CYCLE = 8
 pair of tiles sends together."""
 LEAST_PAIRED_BYTES = 8 * WIDE_ITEMS.start
 """Of such a message."""
-EXCHANGE_LATENCY = Cost(
-    "row of a phase for a single word", 120, _CYCLES, _ESTIMATED, span=(97, 171)
-)
-"""Computed from the routes' timing for phases that move one word: shifts, permutations, reversals
-and pairwise reductions. Every phase takes it beside its words and `timing.PHASE_BOUNDARY`."""
+EXCHANGE_LATENCY = Cost("row of a phase beside its words", 115, _CYCLES, _ESTIMATED, span=(97, 171))
+"""The way of a word, computed from the routes' timing for phases that move one word: shifts,
+permutations, reversals and pairwise reductions. The value fits the phases of encoders best."""
+MESSAGE_RECEIVED = Cost("message received, beside its words", 2, _CYCLES, _ESTIMATED, span=(1, 4))
+MESSAGE_SENT = Cost("message sent, beside its words", 2, _CYCLES, _ESTIMATED, span=(1, 3))
+"""Fitted, as events of the busiest tile, to schedules of the phases of two encoders."""
 ROW_WORDS_PER_MESSAGE = 9
 """Instruction words that a message adds to the rows of a phase; an estimate of a third party."""
 
@@ -110,13 +111,6 @@ function should take 4 to 6 by count of instructions."""
 
 F32_FACTOR = 2.0
 """An f32 operation against its f16 form: half as many elements in a vector."""
-
-FUSED_F16 = _rates(
-    Rate("bias", 0.25, _ASSUMED),
-    Rate("residual", 0.5, _ASSUMED, (0.5, 1.0)),
-    Rate("scale", 0.25, _ASSUMED),
-)
-"""Beside a reduction that touches each element anyway: no load, store or call of its own."""
 
 REPACK = _rates(
     Rate("panel", 4.0, _ESTIMATED),

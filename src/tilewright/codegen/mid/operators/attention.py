@@ -32,6 +32,8 @@ from tilewright.codegen.mid.layout import Shape
 from tilewright.codegen.mid.operators.gemm import product_of, recipes
 from tilewright.codegen.mid.operators.gemm_recipe import GemmRecipe
 from tilewright.codegen.mid.orders import Precision
+from tilewright.codegen.mid.prices import row_cycles, vector_cycles
+from tilewright.codegen.mid.rows import received_runs
 from tilewright.codegen.mid.storage import Storage
 
 MOST_TRIED = 4
@@ -59,7 +61,8 @@ class AttentionRecipe(Recipe):
         slots = [Slot(f"operand {index}", storage) for index, storage in enumerate(operands)]
         slots.append(Slot("result", result))
         given = {"operand 0": "operand 0", "operand 1": "operand 1", "result": "scores"}
-        steps = _scaled(_renamed(first, given, "scores ", slots), self.scale)
+        steps = _renamed(first, given, "scores ", slots)
+        steps = _scaled(steps, self.scale, self.scores.result)
         source = "scores"
         gathered = self._scores != self.rows
         slots.append(Slot("scores", self._scores))
@@ -75,17 +78,21 @@ class AttentionRecipe(Recipe):
         return OperatorDispatch(tuple(slots), tuple(steps))
 
 
-def _scaled(steps: list[Step], scale: float) -> list[Step]:
-    """Scores are scaled before they are stored, which keeps them in the range of f16."""
-
-    def scaled(step: Step) -> Step:
-        if isinstance(step, Loop):
-            return Loop(step.count, tuple(map(scaled, step.body)))
+def _scaled(steps: list[Step], scale: float, precision: Precision) -> list[Step]:
+    """Scores are scaled before they are stored, or once they are complete."""
+    fused, numbers = ("scale",), (scale,)
+    found: list[Step] = []
+    for step in steps:
         if isinstance(step, KernelCall) and step.result == "scores":
-            return replace(step, fused=(*step.fused, "scale"), numbers=(*step.numbers, scale))
-        return step
-
-    return list(map(scaled, steps))
+            step = replace(step, fused=(*step.fused, *fused), numbers=(*step.numbers, *numbers))
+        found.append(step)
+        if isinstance(step, Loop) and any(
+            isinstance(each, KernelCall) and each.result == "scores" for each in step.body
+        ):
+            kernel = f"epilogue_{precision.value}"
+            call = KernelCall(kernel, ("fused",), ("scores",), "scores", fused, numbers)
+            found.append(call)
+    return found
 
 
 def _renamed(
@@ -163,9 +170,15 @@ def _candidate(
     on_rows = table if whole else rows
     kernel = CATALOGUE[f"softmax_{precision.value}"]
     cost = _grid_cost(scores) + _grid_cost(context)
-    cost += OperatorCost(compute=kernel.cycles(on_rows.layout.shard_elements))
+    layout = on_rows.layout
+    columns = layout.largest_shard[-1]
+    scaled = vector_cycles(f"mul_scalar_{precision.value}", table.layout.shard_elements)
+    softmax = row_cycles(kernel.name, layout.shard_elements // columns, columns)
+    cost += OperatorCost(compute=scaled + softmax)
     if not whole:
-        moved = config.model.receive_cycles(on_rows.layout.shard_bytes)
+        moved = config.model.receive_cycles(
+            layout.shard_bytes, messages=received_runs(table, on_rows)
+        )
         cost += OperatorCost(exchange=moved, sync=config.model.phase)
     table_bytes, row_bytes = table.layout.shard_bytes, on_rows.layout.shard_bytes
     transient = max(

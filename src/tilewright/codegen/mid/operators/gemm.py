@@ -14,7 +14,7 @@ from tilewright.codegen.mid.cost import CostModel, OperatorBytes, OperatorCost
 from tilewright.codegen.mid.distributions import broadcast_format
 from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.layout import Shape
-from tilewright.codegen.mid.operators.epilogues import Epilogue, EpilogueKind, epilogue_cycles
+from tilewright.codegen.mid.operators.epilogues import Epilogue, EpilogueKind
 from tilewright.codegen.mid.operators.gemm_recipe import GemmRecipe, Side, seen_as
 from tilewright.codegen.mid.operators.gemm_scan import GemmGrid, GemmProblem, front, scan
 from tilewright.codegen.mid.orders import Precision
@@ -148,7 +148,6 @@ _MARGIN = 1.1
 def _problem(product: Product, swapped: bool) -> GemmProblem:
     a, b = product.a, product.b
     left, right = (b, a) if swapped else (a, b)
-    residuals = sum(each.kind is EpilogueKind.RESIDUAL for each in product.epilogues)
     return GemmProblem(
         product.base[:-2],
         left.shape[left.outer],
@@ -158,8 +157,8 @@ def _problem(product: Product, swapped: bool) -> GemmProblem:
         left.stored,
         right.stored,
         product.result,
-        epilogue_cycles(product.epilogues, product.result),
-        residuals * product.result.bytes,
+        product.epilogues,
+        swapped,
     )
 
 

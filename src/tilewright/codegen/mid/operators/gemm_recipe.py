@@ -180,25 +180,20 @@ class GemmRecipe(Recipe):
             moves += moved
             before += casts
             names.append(name)
-        sums = self._needs_sums()
-        target = "sums" if sums else "result"
+        several = self._terms() > 1
+        target = "sums" if several else "result"
         call = self._call((names[0], names[1]), target)
         body: list[Step] = [Gather(tuple(moves), self._paired(moves))] if moves else []
         body += [*before, call]
         steps: list[Step] = [Loop(self.grid.steps, tuple(body))] if self.grid.steps > 1 else body
-        if sums:
-            slots.append(Slot("sums", Storage(self._sum_format(), self.base), terms=self._terms()))
-        steps += self._finish(slots, sums)
+        if several:
+            terms = self.product(self.grid.partial, reduced=False)
+            slots.append(Slot("sums", Storage(terms, self.base), terms=self._terms()))
+        steps += self._finish(slots)
         return OperatorDispatch(tuple(slots), tuple(steps))
 
     def _terms(self) -> int:
         return self.grid.inner_parts
-
-    def _needs_sums(self) -> bool:
-        return self._terms() > 1 or self.grid.steps > 1
-
-    def _sum_format(self) -> TensorFormat:
-        return self.product(self.grid.partial, reduced=self._terms() == 1)
 
     def _staged(
         self, label: str, side: Side, storage: Storage
@@ -242,7 +237,7 @@ class GemmRecipe(Recipe):
             precision = stored[side.operand]
             if precision is not self.compute:
                 names.append(f"cast_{precision.value}_{self.compute.value}")
-        if self._needs_sums():
+        if self._terms() > 1:
             names.append(f"sum_{self.grid.partial.value}")
         elif self.epilogues:
             names.append(f"epilogue_{self.result.value}")
@@ -300,17 +295,16 @@ class GemmRecipe(Recipe):
             ("drain",) if drains else (),
         )
 
-    def _finish(self, slots: list[Slot], sums: bool) -> list[Step]:
+    def _finish(self, slots: list[Slot]) -> list[Step]:
         fused = tuple(each.name for each in self.epilogues)
         others = tuple(
             f"operand {each.operand}" for each in self.epilogues if each.operand is not None
         )
         residuals = self._residual_moves(slots)
         others = tuple(dict(residuals).get(name, name) for name in others)
-        kernel = f"sum_{self._sum_format().precision.value}"
         if self._terms() > 1:
-            count = self._terms() - 1
-            arriving = _stacked(self.product(self._sum_format().precision, reduced=True), count)
+            count, kernel = self._terms() - 1, f"sum_{self.grid.partial.value}"
+            arriving = _stacked(self.product(self.grid.partial, reduced=True), count)
             slots.append(Slot("arriving", Storage(arriving, (count, *self.base))))
             mode = "fused" if fused else "plain"
             return [
@@ -318,17 +312,9 @@ class GemmRecipe(Recipe):
                 KernelCall(kernel, (mode,), ("sums", "arriving", *others), "result", fused),
             ]
         steps: list[Step] = [Gather(residuals)] if residuals else []
-        if sums or fused:
-            source = "sums" if sums else "result"
-            steps.append(
-                KernelCall(
-                    kernel if sums else f"epilogue_{self.result.value}",
-                    ("fused" if fused else "plain",),
-                    (source, *others),
-                    "result",
-                    fused,
-                )
-            )
+        if fused:
+            kernel = f"epilogue_{self.result.value}"
+            steps.append(KernelCall(kernel, ("fused",), ("result", *others), "result", fused))
         return steps
 
     def _residual_moves(self, slots: list[Slot]) -> tuple[tuple[str, str], ...]:

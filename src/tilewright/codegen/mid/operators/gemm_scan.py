@@ -18,7 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.codegen.mid.cost import CostModel
+from tilewright.codegen.mid.operators.epilogues import (
+    Epilogue,
+    EpilogueKind,
+    added_with_terms,
+    epilogue_cycles,
+)
 from tilewright.codegen.mid.orders import OUTPUT_GROUP, Precision
+from tilewright.codegen.mid.prices import (
+    copy_cycles,
+    product_cycles,
+    reduction_cycles,
+    sum_cycles,
+    vector_cycles,
+)
 from tilewright.target import rates
 
 Numbers = NDArray[Any]
@@ -46,10 +59,16 @@ class GemmProblem:
     left_stored: Precision | None
     right_stored: Precision | None
     result: Precision
-    epilogue: float
-    """Cycles per element of the result, of operators fused behind the product."""
-    epilogue_bytes: float = 0.0
-    """Bytes per element of the result that the epilogue's operands bring."""
+    epilogues: tuple[Epilogue, ...] = ()
+    """Operators fused behind the product."""
+    transposed: bool = False
+    """Whether the product is that of the swapped orientation."""
+
+    @property
+    def brought_bytes(self) -> int:
+        """Per element of the result: what residuals bring."""
+        residuals = sum(each.kind is EpilogueKind.RESIDUAL for each in self.epilogues)
+        return residuals * self.result.bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,23 +200,22 @@ def scan(
 def _families(
     problem: GemmProblem, limit: int, most_copies: int
 ) -> list[tuple[int, int, Precision]]:
-    """What is tried for every grid: bytes to work in, copies, and precision of partial sums."""
-    choices, partials = _copy_choices(problem, most_copies), _partials(problem)
-    families = [(limit, copies, partial) for copies in choices for partial in partials]
-    # with less memory the extremes suffice; steps need f32 sums
+    """What is tried for every grid: bytes to work in, copies, and precision of partial sums.
+
+    That is the result's: sums of singles take the matrix engine twice the time.
+    """
+    choices = _copy_choices(problem, most_copies)
+    partial = problem.result
+    families = [(limit, copies, partial) for copies in choices]
+    # with less memory the extremes suffice
     extremes = tuple(dict.fromkeys((choices[0], choices[-1])))
     families += [
-        (space, copies, Precision.F32)
+        (space, copies, partial)
         for space in TRANSIENT_LIMITS
         if space < limit
         for copies in extremes
     ]
     return families
-
-
-def _partials(problem: GemmProblem) -> tuple[Precision, ...]:
-    wide = problem.compute is Precision.F32 or problem.result is Precision.F32
-    return (Precision.F32,) if wide else (Precision.F16, Precision.F32)
 
 
 def _copy_choices(problem: GemmProblem, most: int) -> tuple[int, ...]:
@@ -232,9 +250,16 @@ class _Division:
     group: int
     """Inner elements of a block."""
 
+    tiles: int
+
     @property
     def columns(self) -> Numbers:
         return self.column_blocks * OUTPUT_GROUP
+
+    @property
+    def panels(self) -> Numbers:
+        """Of all the tile's matrices."""
+        return self.elements * self.column_blocks
 
     @property
     def inner(self) -> Numbers:
@@ -268,6 +293,7 @@ def _divided(problem: GemmProblem, grids: _Grids, tiles: int, columns_fast: bool
         _ceil(_ceil(problem.columns, OUTPUT_GROUP), column_parts),
         _ceil(_ceil(problem.inner, group), grids.inner),
         group,
+        tiles,
     )
 
 
@@ -332,7 +358,7 @@ def _working(
     space: int,
     partial: Precision,
 ) -> _Working:
-    """As few steps as fit `space`. With several, and with several terms, sums are kept apart."""
+    """As few steps as fit `space`. With several terms, sums are kept apart from the result."""
     d, width = division, problem.compute.bytes
     none = np.zeros_like(d.rows)
     left = none if problem.left_stored else d.elements * d.rows * d.inner * width
@@ -345,15 +371,14 @@ def _working(
         into_left, into_right = (arrives, right) if weight.is_left else (left, arrives)
     several = d.inner_parts > 1
     sums = np.where(several, d.sums * partial.bytes, 0)
-    in_steps = d.sums * Precision.F32.bytes
-    steps = np.where(operands <= space - sums, 1, _ceil(operands, np.maximum(space - in_steps, 1)))
+    steps = np.where(operands <= space - sums, 1, _ceil(operands, np.maximum(space - sums, 1)))
     steps = np.clip(steps, 1, d.inner_blocks)
     blocks = _ceil(d.inner_blocks, steps)
     steps = _ceil(d.inner_blocks, blocks)
     # what arrives for the reduction takes the place of operands that are done
     arriving = np.where(several, (d.inner_parts - 1) * d.owned * partial.bytes, 0)
     at_once = np.maximum(_ceil(operands * blocks, d.inner_blocks), arriving)
-    transient = np.where(steps > 1, in_steps, sums) + at_once
+    transient = sums + at_once
     return _Working(steps, transient, into_left, into_right)
 
 
@@ -370,8 +395,6 @@ def _priced(
     weight = _weight(problem, d, copies)
     working = _working(problem, d, weight, space, partial)
     keep = (working.transient <= space) & (working.steps <= MOST_STEPS)
-    if partial is not Precision.F32:
-        keep &= working.steps == 1
     if weight is not None:
         keep &= weight.fits
     none = np.zeros_like(d.rows)
@@ -382,7 +405,7 @@ def _priced(
         "inner_parts": d.inner_parts,
         "steps": working.steps,
         "copies": none if weight is None else weight.held,
-        "compute": _compute(problem, d, working, model),
+        "compute": _compute(problem, d, working),
         "exchange": _exchange(problem, d, working, model, partial),
         "sync": model.phase * _phases(problem, d, working),
         "reduction": _reduction(problem, d, working, partial),
@@ -398,12 +421,13 @@ def _priced(
     return kept
 
 
-def _compute(problem: GemmProblem, d: _Division, working: _Working, model: CostModel) -> Numbers:
-    """Blocks, and one call per batch element and step."""
-    row = rates.AMP_ROW_F16 if problem.compute is Precision.F16 else rates.AMP_ROW_F32
-    block = row.value * d.rows + model.amp_block
-    cycles = d.elements * d.inner_blocks * d.column_blocks * block
-    return np.asarray(cycles + d.elements * working.steps * model.gemm_call)
+def _compute(problem: GemmProblem, d: _Division, working: _Working) -> Numbers:
+    """One call per batch element and step."""
+    kernel = "gemm_f32" if problem.compute is Precision.F32 else "gemm_f16"
+    blocks = _ceil(d.inner_blocks, working.steps)
+    calls = d.elements * working.steps
+    cycles: Numbers = calls * product_cycles(kernel, d.rows, blocks, d.column_blocks)
+    return cycles
 
 
 def _exchange(
@@ -425,27 +449,56 @@ def _exchange(
         cycles = working.into_left / pairs + working.into_right / single
     else:
         cycles = working.into_left / single + working.into_right / pairs
-    cycles = cycles + d.owned * problem.epilogue_bytes / single
-    terms: Numbers = (d.inner_parts - 1) * d.owned * partial.bytes / single
-    return cycles + terms
+    cycles = cycles + d.owned * problem.brought_bytes / single
+    terms = (d.inner_parts - 1) * d.owned * partial.bytes / single
+    messages = _gathered_messages(problem, d, working) + (d.inner_parts - 1) * d.panels
+    found: Numbers = cycles + terms + messages * rates.MESSAGE_RECEIVED.value
+    return found
+
+
+def _gathered_messages(problem: GemmProblem, d: _Division, working: _Working) -> Numbers:
+    """About as many as operands have panels, in pieces if they come from tiles all over the chip.
+
+    A piece is what a tile has of a panel of 16 columns if the operand is spread evenly.
+    """
+    pieces = d.tiles * d.group / max(problem.inner, 1)
+    left = d.elements * d.inner_blocks * _pieces(d.rows, pieces / max(problem.rows, 1))
+    right = d.elements * d.inner_blocks * _pieces(d.columns, pieces / max(problem.columns, 1))
+    gathers_left, gathers_right = working.into_left > 0, working.into_right > 0
+    messages: Numbers = left * gathers_left + right * gathers_right
+    return messages
+
+
+def _pieces(extent: Numbers, density: float) -> Numbers:
+    """Of a range of an axis that is cut into `density` pieces per element, at most one each."""
+    pieces: Numbers = np.ceil(extent * min(density, 1.0))
+    return pieces
 
 
 def _phases(problem: GemmProblem, d: _Division, working: _Working) -> Numbers:
     """One per step that gathers; one for terms, with residuals, or for residuals alone."""
     gathers = working.into_left + working.into_right > 0
-    last = (d.inner_parts > 1) | (problem.epilogue_bytes > 0)
+    last = (d.inner_parts > 1) | (problem.brought_bytes > 0)
     return np.where(gathers, working.steps, 0) + last
 
 
 def _reduction(
     problem: GemmProblem, d: _Division, working: _Working, partial: Precision
 ) -> Numbers:
-    """Adding terms or draining sums, with fused operators; or these alone, on the result."""
-    adding = rates.REDUCE_F32 if partial is Precision.F32 else rates.REDUCE_F16
-    fused = problem.epilogue * d.owned
-    summed = adding.cycles * d.inner_parts * d.owned + rates.REDUCE_CALL.value
-    alone = rates.VECTOR_CALL.value if problem.epilogue else 0
-    return fused + np.where((d.inner_parts > 1) | (working.steps > 1), summed, alone)
+    """Adding terms, and fused operators: each a call, but for those that terms are added with."""
+    rows, panels = _ceil(d.rows, d.inner_parts), d.panels
+    precision, transposed = problem.result, problem.transposed
+    rest = problem.epilogues
+    arriving = np.maximum(d.inner_parts - 1, 1)
+    if partial is Precision.F16:
+        form, rest = added_with_terms(rest, transposed)
+        summed = reduction_cycles(form, rows, panels, arriving)
+    else:
+        own = copy_cycles(d.owned * partial.bytes) + vector_cycles("add_f32", d.owned)
+        summed = sum_cycles("sum_f32", d.owned, arriving) + own
+    behind_terms = summed + epilogue_cycles(rest, precision, transposed, rows, panels)
+    alone = epilogue_cycles(problem.epilogues, precision, transposed, rows, panels)
+    return np.where(d.inner_parts > 1, behind_terms, alone)
 
 
 def _conversion(
@@ -456,12 +509,13 @@ def _conversion(
     if weight is None:
         return cycles
     width = problem.compute.bytes
-    copying = weight.kept * weight.stored / rates.COPY_BYTES_PER_CYCLE
-    copying = copying + working.steps * rates.COPY_CALL.value
-    cycles = cycles + np.where(weight.shares > 1, copying, 0)
+    own = np.maximum(weight.kept * weight.stored // working.steps, 1)
+    cycles = cycles + np.where(weight.shares > 1, working.steps * copy_cycles(own), 0)
     if weight.stored != width:
-        cycles = cycles + weight.elements * (weight.stored + width) / rates.CAST_BYTES_PER_CYCLE
-        cycles = cycles + working.steps * rates.VECTOR_CALL.value
+        stored = Precision.F8F143 if weight.stored == 1 else Precision.F32
+        kernel = f"cast_{stored.value}_{problem.compute.value}"
+        elements = _ceil(weight.elements, working.steps)
+        cycles = cycles + working.steps * vector_cycles(kernel, elements)
     return cycles
 
 

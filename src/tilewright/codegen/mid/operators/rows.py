@@ -22,6 +22,7 @@ from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.layout import Shape
 from tilewright.codegen.mid.operators.pointwise import LocalRecipe, beside
 from tilewright.codegen.mid.orders import ElementOrder, Precision
+from tilewright.codegen.mid.prices import row_cycles, sum_cycles, vector_cycles
 from tilewright.codegen.mid.storage import Storage
 from tilewright.graph.operators import LayerNorm, Reshape, RmsNorm, Softmax
 
@@ -162,12 +163,14 @@ def _cost(
     kernels: tuple[str, ...], storage: Storage, parts: int, config: PipelineConfig
 ) -> tuple[OperatorCost, int]:
     layout = storage.layout
-    compute = sum(CATALOGUE[name].cycles(layout.shard_elements) for name in kernels)
+    columns = layout.largest_shard[-1]
+    rows = layout.shard_elements // columns
+    compute = sum(row_cycles(name, rows, columns) for name in kernels)
     if parts == 1:
         return OperatorCost(compute=compute), 0
-    rows = layout.shard_elements // layout.largest_shard[-1]
+    compute += rows * sum_cycles("sum_f32", FIGURES, parts)
     figures = rows * parts * FIGURES * Precision.F32.bytes
-    exchange = config.model.receive_cycles(figures)
+    exchange = config.model.receive_cycles(figures, messages=rows * parts)
     cost = OperatorCost(compute=compute, exchange=exchange, sync=config.model.phase)
     return cost, figures + rows * FIGURES * Precision.F32.bytes
 
@@ -198,7 +201,7 @@ def reduce_candidates(
                 (OperandSpec(precision, storage, storage),),
                 result,
                 Precision.F32,
-                OperatorCost(compute=kernel.cycles(storage.layout.shard_elements)),
+                OperatorCost(compute=vector_cycles(kernel.name, storage.layout.shard_elements)),
                 OperatorBytes(0, 0, result.layout.shard_bytes),
                 LocalRecipe(kernel.name, _MODES[storage.format.order]),
                 (kernel.name,),
