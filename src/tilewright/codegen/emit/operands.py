@@ -57,6 +57,10 @@ class Operands:
         layout = self.layout(buffer)
         return tuple(int(extent) for _, extent in _ranges(layout, tile))
 
+    def starts(self, buffer: int, tile: int) -> tuple[int, ...]:
+        """Where a tile's shard starts along the axes of `extents`."""
+        return tuple(int(start) for start, _ in _ranges(self.layout(buffer), tile))
+
     def elements(self, buffer: int, tile: int) -> int:
         return int(np.prod(self.extents(buffer, tile)))
 
@@ -89,13 +93,18 @@ def find_kernel(name: str) -> Kernel:
 
 
 def kernel_call(kernel: Kernel, sizes: dict[str, int], places: Mapping[str, Value]) -> Call:
-    """A call as the kernel specifies it. Raises `EmissionError` for sizes that it does not take."""
+    """A call as the kernel specifies it; `places` may give numbers that sizes do not tell.
+
+    Raises `EmissionError` for sizes that the kernel does not take.
+    """
     try:
         kernel.check_sizes(sizes)
     except KernelFault as fault:
         raise EmissionError(f"{kernel.name}: {fault}") from fault
     values = tuple(
-        places[operand.name] if isinstance(operand, Array) else operand.value(sizes)
+        places[operand.name]
+        if isinstance(operand, Array) or operand.name in places
+        else operand.value(sizes)
         for operand in kernel.operands
     )
     return Call(kernel.name, values)

@@ -1,21 +1,31 @@
 """Softmax and norms of rows as calls, tile by tile."""
 
 from collections.abc import Iterator
+from itertools import zip_longest
+from math import prod
+from types import MappingProxyType
 
 import numpy as np
 
-from tilewright.codegen.emit.addresses import Literal
+from tilewright.codegen.emit.addresses import Literal, Value
 from tilewright.codegen.emit.faults import EmissionError
 from tilewright.codegen.emit.operands import Call, Operands, find_kernel, kernel_call
 from tilewright.codegen.low import KernelStep
 from tilewright.codegen.low.schedule import ATOM
 from tilewright.codegen.mid import Precision
+from tilewright.codegen.mid.operators.attention import CAUSAL
+from tilewright.codegen.mid.operators.rows import CENTRED
 from tilewright.codegen.mid.orders import OUTPUT_GROUP
 from tilewright.device.kernels import KERNELS
+from tilewright.device.kernels.rowwise import apply_constants
+from tilewright.device.kernels.softmax import FEW_ROWS
 
-_VECTORS = ("gain", "bias")
-_WHOLE = ("softmax", "layer_norm", "rms_norm")
-ROW_KERNELS = (*_WHOLE, "row_statistics", "row_apply")
+_NORMS = MappingProxyType({"layer_norm": ("gain", "bias"), "rms_norm": ("gain",)})
+"""By kernel, its vectors; a graph's norm may lack them."""
+_WITHOUT = MappingProxyType({"gain": 1.0, "bias": 0.0})
+"""What elements of a vector are that a norm lacks."""
+_DTYPES = MappingProxyType({Precision.F16: "<f2", Precision.F32: "<f4"})
+ROW_KERNELS = ("softmax", *_NORMS, "row_statistics", "row_apply")
 """What plans call them, without the precision."""
 
 
@@ -25,44 +35,101 @@ def row_calls(operands: Operands, step: KernelStep, tile: int) -> Iterator[Call]
     Raises `EmissionError` for what no kernel does.
     """
     kind = step.kernel.rpartition("_")[0]
-    if kind in _WHOLE:
-        yield _whole_rows(operands, step, tile)
+    if kind == "softmax":
+        yield from _softmax(operands, step, tile)
+    elif kind in _NORMS:
+        yield _norm(operands, step, tile)
     elif kind == "row_statistics":
         yield _statistics(operands, step, tile)
     else:
-        yield from _applied(operands, step, tile)
+        yield _applied(operands, step, tile)
 
 
-def _whole_rows(operands: Operands, step: KernelStep, tile: int) -> Call:
-    """Softmax or a norm of rows that lie whole on the tile."""
-    if step.fused:
-        raise EmissionError(f"no kernel of ours does {step.kernel} with a mask")
-    x, *vectors = step.operands
-    rows, _ = _rows_of(operands, step, tile)
-    places = {"z": step.result, "x": x, **dict(zip(_VECTORS, vectors, strict=False))}
-    kernel = find_kernel(step.kernel)
-    if {array.name for array in kernel.arrays} != set(places):
-        raise EmissionError(f"{kernel.name} takes a gain, and layer norms a bias")
-    sizes = {"rows": rows, "n": operands.layout(x).shape[-1]}
-    call = kernel_call(
-        kernel, sizes, {name: operands.at(buffer) for name, buffer in places.items()}
+def _softmax(operands: Operands, step: KernelStep, tile: int) -> Iterator[Call]:
+    """Rows that see as much as counts say, one for each entry of a batch, and, if causal, as their
+    place among the queries says: a call for all rows of an entry, or of a matrix.
+    """
+    x, *counts = step.operands
+    causal = CAUSAL in step.fused
+    _, columns = _rows_of(operands, step, tile)
+    *outer, queries, _ = operands.extents(x, tile)
+    *_, first_query, _ = operands.starts(x, tile)
+    entries = outer if causal else outer[: len(outer) - 1]
+    rows = queries if causal else queries * prod(outer[len(entries) :])
+    kernel = find_kernel(_softmax_kernel(step.kernel, rows))
+    (scale,) = step.numbers or (1.0,)
+    sizes = {"rows": rows, "n": columns, "first": first_query if causal else columns}
+    pitch = rows * columns * operands.precision(x).bytes
+    for number, entry in enumerate(np.ndindex(*entries)):
+        places: dict[str, Value] = {
+            "z": operands.at(step.result) + number * pitch,
+            "x": operands.at(x) + number * pitch,
+            "scale": bits(scale),
+            "count": _count(operands, x, counts, tile, entry),
+        }
+        yield kernel_call(kernel, sizes, places)
+
+
+def _softmax_kernel(name: str, rows: int) -> str:
+    """One that shares the rows among workers, if there are so few and it exists."""
+    few = name.replace("softmax", "softmax_few")
+    return few if few in KERNELS and rows <= FEW_ROWS.maximum else name
+
+
+def _count(
+    operands: Operands, x: int, counts: list[int], tile: int, entry: tuple[int, ...]
+) -> Value:
+    """The address of how many elements the rows of an entry of the tile's shard may see."""
+    if not counts:
+        return Literal(np.array([operands.layout(x).shape[-1]], "<i4").tobytes())
+    (of_entries,) = counts
+    shape = operands.layout(of_entries).shape
+    place = tuple(
+        start + coordinate
+        for start, coordinate in zip(operands.starts(x, tile), entry[: len(shape)], strict=False)
     )
-    if not step.numbers:
-        return call
+    number = int(np.ravel_multi_index(place, shape)) if shape else 0
+    return operands.at(of_entries) + number * Precision.I32.bytes
+
+
+def bits(number: float) -> int:
+    """Of a single."""
+    return int(np.float32(number).view(np.uint32))
+
+
+def _norm(operands: Operands, step: KernelStep, tile: int) -> Call:
+    """A norm of rows that lie whole on the tile."""
+    x, *vectors = step.operands
+    rows, stored = _rows_of(operands, step, tile)
+    columns = operands.layout(x).shape[-1]
+    atom = ATOM // operands.precision(x).bytes
+    if rows > 1 and stored != -(-columns // atom) * atom:
+        raise EmissionError(f"rows of {operands.name(x)} are further apart than their atoms")
+    kernel = find_kernel(step.kernel)
     (epsilon,) = step.numbers
-    bits = int(np.float32(epsilon).view(np.uint32))
-    return Call(call.kernel, (*call.values[:-1], bits))
+    return kernel_call(
+        kernel,
+        {"rows": rows, "n": columns},
+        {
+            "z": operands.at(step.result),
+            "x": operands.at(x),
+            **_vectors(operands, step, vectors, columns),
+            "epsilon": bits(epsilon),
+        },
+    )
 
 
-def _rows_of(operands: Operands, step: KernelStep, tile: int) -> tuple[int, int]:
-    """How many rows of how many columns a tile has of a step's first operand."""
-    x = step.operands[0]
-    *outer, columns = operands.extents(x, tile)
-    width = columns * operands.precision(x).bytes
-    is_panel = step.mode == "output" and columns == OUTPUT_GROUP
-    if (step.mode != "row" and not is_panel) or width % ATOM:
-        raise EmissionError(f"{operands.name(x)} does not have rows of whole atoms")
-    return int(np.prod(outer)), columns
+def _vectors(
+    operands: Operands, step: KernelStep, given: list[int], columns: int
+) -> dict[str, Value]:
+    """Gain and bias of rows of so many columns."""
+    dtype = _DTYPES[operands.precision(step.result)]
+    return {
+        name: Literal(np.full(columns, without, dtype).tobytes())
+        if buffer is None
+        else operands.at(buffer)
+        for (name, without), buffer in zip_longest(_WITHOUT.items(), given)
+    }
 
 
 def _statistics(operands: Operands, step: KernelStep, tile: int) -> Call:
@@ -72,28 +139,39 @@ def _statistics(operands: Operands, step: KernelStep, tile: int) -> Call:
     return kernel_call(find_kernel(step.kernel), {"rows": rows, "n": columns}, places)
 
 
-def _applied(operands: Operands, step: KernelStep, tile: int) -> Iterator[Call]:
-    """The figures of all parts are added up where they are, then applied."""
+def _applied(operands: Operands, step: KernelStep, tile: int) -> Call:
+    """A norm of parts of rows, from the figures of all parts."""
     x, *vectors, figures = step.operands
     rows, columns = _rows_of(operands, step, tile)
-    *_, parts, numbers = operands.extents(figures, tile)
-    kernel = find_kernel(step.kernel)
-    if len(vectors) != len(_VECTORS) or len(step.numbers) != 1:
-        raise EmissionError(f"{kernel.name} takes a gain, a bias and an epsilon")
-    at = operands.at(figures)
-    size = numbers * Precision.F32.bytes
-    for row in range(rows if parts > 1 else 0):
-        places = {"z": at + row * size, "x": at + row * parts * size}
-        yield kernel_call(KERNELS["sum_f32"], {"n": numbers, "blocks": parts}, places)
-    constants = [1 / operands.layout(x).shape[-1], *step.numbers]
-    yield kernel_call(
-        kernel,
-        {"rows": rows, "n": columns},
+    *_, parts, _ = operands.extents(figures, tile)
+    (epsilon,) = step.numbers
+    constants = apply_constants(
+        operands.layout(x).shape[-1], epsilon, parts, centred=CENTRED in step.fused
+    )
+    return kernel_call(
+        find_kernel(step.kernel),
+        {"rows": rows, "n": columns, "parts": parts},
         {
             "z": operands.at(step.result),
             "x": operands.at(x),
-            **dict(zip(_VECTORS, map(operands.at, vectors), strict=True)),
-            "sums": at,
-            "constants": Literal(np.array(constants, "<f4").tobytes()),
+            **_vectors(operands, step, vectors, columns),
+            "sums": operands.at(figures),
+            "constants": Literal(constants.tobytes()),
         },
     )
+
+
+def _rows_of(operands: Operands, step: KernelStep, tile: int) -> tuple[int, int]:
+    """How many rows of how many columns a tile has of a step's first operand, as they are stored.
+
+    Panel after panel, single rows and those of a single panel are rows like others.
+    """
+    x = step.operands[0]
+    *outer, columns = operands.extents(x, tile)
+    rows = prod(outer)
+    is_one = step.mode == "row" or (
+        step.mode == "output" and (columns == OUTPUT_GROUP or rows == 1)
+    )
+    if not is_one or columns * operands.precision(x).bytes % ATOM:
+        raise EmissionError(f"{operands.name(x)} does not have rows of whole atoms")
+    return rows, columns

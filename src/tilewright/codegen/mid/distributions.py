@@ -14,41 +14,46 @@ from tilewright.codegen.mid.layout import Shape
 from tilewright.codegen.mid.orders import ElementOrder, Precision, granule
 from tilewright.codegen.mid.storage import WORD
 
+ATOM = 8
+"""Bytes that kernels load and store at once."""
 COLUMN_BLOCK = 16
 """Columns that spread formats keep together: a panel of the matrix engine."""
 
 
 @lru_cache(maxsize=4096)
-def rows_format(shape: Shape, precision: Precision, tiles: int) -> TensorFormat:
+def rows_format(shape: Shape, precision: Precision, tiles: int, grain: int = WORD) -> TensorFormat:
     """Row-major; every row (last axis) whole on one tile, rows spread as evenly as they go.
 
-    Rows are padded to whole words, which is what the exchange moves.
+    Rows are padded to a multiple of `grain` bytes: words are what the exchange moves, atoms what
+    kernels of rows take.
     """
     digits, _ = _row_digits(shape, tiles)
-    return TensorFormat(
-        precision, ElementOrder.ROW_MAJOR, _word_axes(shape, precision), tuple(digits)
-    )
+    axes = _padded_rows(shape, precision, grain)
+    return TensorFormat(precision, ElementOrder.ROW_MAJOR, axes, tuple(digits))
 
 
-def _word_axes(shape: Shape, precision: Precision) -> tuple[AxisTiling, ...]:
+def _padded_rows(shape: Shape, precision: Precision, grain: int) -> tuple[AxisTiling, ...]:
     axes = [AxisTiling()] * len(shape)
-    if shape and precision.bytes < WORD:
-        axes[-1] = padded(WORD // precision.bytes)
+    if shape and precision.bytes < grain:
+        axes[-1] = padded(grain // precision.bytes)
     return tuple(axes)
 
 
 @lru_cache(maxsize=4096)
-def spread_format(shape: Shape, precision: Precision, tiles: int) -> TensorFormat:
+def spread_format(
+    shape: Shape, precision: Precision, tiles: int, grain: int = WORD
+) -> TensorFormat:
     """Rows spread, and where tiles are left columns too, by panels of the matrix engine's width.
 
-    Row-major, or panel after panel if columns are divided: so a product gathers long runs.
+    Row-major, with rows of a multiple of `grain` bytes, or panel after panel if columns are
+    divided: so a product gathers long runs.
     """
     if not shape:
         return rows_format(shape, precision, tiles)
     digits, left = _row_digits(shape, tiles)
     blocks = -(-shape[-1] // COLUMN_BLOCK)
     parts = min(left, blocks)
-    axes = list(_word_axes(shape, precision))
+    axes = list(_padded_rows(shape, precision, grain))
     order = ElementOrder.ROW_MAJOR
     if parts > 1:
         digits.append(Digit(len(shape) - 1, parts))

@@ -25,6 +25,7 @@ from tilewright.codegen.mid.midgraph import (
     MidValue,
     OperatorPlan,
 )
+from tilewright.codegen.mid.operators.attention import softmax_scales
 from tilewright.codegen.mid.operators.epilogues import Epilogue
 from tilewright.codegen.mid.orders import Indices, Precision
 from tilewright.codegen.mid.storage import Storage, view_indices
@@ -194,16 +195,20 @@ class _Evaluator:
         operands: list[Array],
         stored: Precision,
     ) -> Array:
-        """Scores scaled before they are stored, softmax on whole rows, context."""
+        """Scores, softmax on whole rows, context; what softmax scales is stored before."""
         q, k, v, *counts = operands
-        scores = operator.scale * self._split_product(
+        in_softmax = softmax_scales(operator.scale)
+        scores = self._split_product(
             q,
             np.swapaxes(k, -1, -2),
             plan.compute,
             int(plan.fact("scores_parts") or 1),
             plan.fact("scores_partial"),
         )
-        scores = self._stored(stored, scores)
+        if in_softmax:
+            scores = self._stored(stored, scores) * operator.scale
+        else:
+            scores = self._stored(stored, scores * operator.scale)
         visible: Array = np.ones(scores.shape[-2:], bool)
         if operator.causal:
             visible = np.tri(*scores.shape[-2:], dtype=bool)

@@ -102,7 +102,7 @@ _SUFFIXES = {Precision.F16: 1.0, Precision.F32: rates.F32_FACTOR}
 _WRITTEN_CASTS = ("cast_f16_f32", "cast_f32_f16")
 _NOT_WRITTEN = frozenset(
     {
-        *("reduce_f16", "reduce_f32", "row_statistics_f32", "row_apply_f32", "repack_unpack"),
+        *("reduce_f16", "reduce_f32", "repack_unpack"),
         *(f"softmax_{stage}_f{bits}" for stage in ("statistics", "apply") for bits in (16, 32)),
         *(
             name

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.orders import OUTPUT_GROUP, Precision
 from tilewright.device.kernels.registry import KERNELS
+from tilewright.device.kernels.softmax import FEW_ROWS
 from tilewright.target.geometry import REGION1_BASE, WORKERS
 
 Numbers = NDArray[Any]
@@ -85,11 +86,17 @@ def _sum_slopes(kernel: str) -> tuple[int, float, float, float]:
 # Rows
 
 
-def row_cycles(kernel: str, rows: int, columns: int) -> float:
-    """Of a call over so many rows of so many columns."""
+def row_cycles(kernel: str, rows: int, columns: int, parts: int = 1) -> float:
+    """Of a call over so many rows of so many columns; for rows in parts, of all of which it is told
+    figures, over a part of each."""
+    few = kernel.replace("softmax", "softmax_few")
+    if few != kernel and few in KERNELS and rows <= FEW_ROWS.maximum:
+        kernel = few
     if kernel not in KERNELS:
         return CATALOGUE[kernel].cycles(rows * columns)
-    return call_cycles(kernel, rows=rows, n=columns)
+    given = {"rows": rows, "n": columns, "first": columns, "parts": parts}
+    names = [size.name for size in KERNELS[kernel].sizes]
+    return call_cycles(kernel, **{name: given[name] for name in names})
 
 
 # Products

@@ -146,13 +146,6 @@
   TAKE_SUM
 .endm
 
-.macro SINGLE_LAYER_ATOM load:vararg
-  { ld64step $a2:3, $mzero, $GAIN_AT+=, 1 ; f32v2add $a0:1, $a7:B, $a4:5 }
-  { ld64step $a4:5, $mzero, $BIAS_AT+=, 1 ; f32v2mul $a0:1, $a6:B, $a0:1 }
-  { nop ; f32v2mul $a0:1, $a0:1, $a2:3 }
-  { \load ; f32v2add $a0:1, $a0:1, $a4:5 }
-.endm
-
 .macro SINGLE_RMS_ATOM load:vararg
   { ld64step $a2:3, $mzero, $GAIN_AT+=, 1 ; f32v2mul $a0:1, $a6:B, $a4:5 }
   { \load ; f32v2mul $a0:1, $a0:1, $a2:3 }

@@ -10,6 +10,7 @@ from tilewright.device.kernels.movement import MOVEMENT
 from tilewright.device.kernels.reduce import REDUCE
 from tilewright.device.kernels.rows import WITH_COLUMN, WITH_ROW
 from tilewright.device.kernels.rowwise import ROWWISE, SPLIT
+from tilewright.device.kernels.softmax import SOFTMAX
 from tilewright.device.kernels.spec import Kernel, KernelFault
 from tilewright.device.kernels.unary import UNARY
 from tilewright.device.kernels.weights import WEIGHTS
@@ -20,6 +21,7 @@ _FAMILIES = (
     WITH_COLUMN,
     UNARY,
     CASTS,
+    SOFTMAX,
     ROWWISE,
     SPLIT,
     GEMM,
@@ -36,7 +38,6 @@ REQUIRED: frozenset[str] = frozenset(
     {
         *("cast_f32_f8", "cast_f8_f32"),
         *("epilogue_f16", "epilogue_f32", "reduce_f16", "reduce_f32"),
-        *("row_apply_f32", "row_statistics_f32"),
         *("softmax_apply_f16", "softmax_apply_f32"),
         *("softmax_statistics_f16", "softmax_statistics_f32"),
     }

@@ -1,7 +1,8 @@
-"""Softmax and normalised rows: `softmax.S`, `norms.S`; split over tiles: `norms_split.S`."""
+"""Normalised rows: `norms.S`; split over tiles: `norms_split.S`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,13 +36,6 @@ def _rows_of(sizes: Sizes, inputs: Arrays) -> Rows:
     rows = inputs["x"].astype(np.float64).reshape(sizes["rows"], -1)
     unpadded: Rows = rows[:, : sizes["n"]]
     return unpadded
-
-
-def softmax(sizes: Sizes, inputs: Arrays) -> Rows:
-    x = _rows_of(sizes, inputs)
-    exponentials = np.exp(x - x.max(axis=1, keepdims=True))
-    shares_of_one: Rows = exponentials / exponentials.sum(axis=1, keepdims=True)
-    return shares_of_one
 
 
 def layer_norm(sizes: Sizes, inputs: Arrays) -> Rows:
@@ -83,7 +77,7 @@ def _rowwise(
     steps: _Steps,
     accuracy: Accuracy,
 ) -> Kernel:
-    """`vectors` are names of operands of n elements; with them goes an epsilon."""
+    """`vectors` are names of operands of n elements."""
     grain = per_atom(dtype)
 
     def atoms(sizes: Sizes) -> int:
@@ -94,13 +88,12 @@ def _rowwise(
 
     def reference(sizes: Sizes, inputs: Arrays) -> Arrays:
         rows = function(sizes, inputs)
-        return {"z": np.pad(rows, ((0, 0), (0, -sizes["n"] % grain))).reshape(-1)}
+        return {"z": _padded(rows, inputs["x"])}
 
     more: tuple[Array | Scalar, ...] = tuple(
         Array(each, dtype, Role.INPUT, lambda sizes: sizes["n"]) for each in vectors
     )
-    if vectors:
-        more += (_EPSILON,)
+    more += (_EPSILON,)
 
     def cycles(sizes: Sizes, places: Places) -> int:
         further = atoms(sizes) - 1
@@ -128,11 +121,6 @@ def _rowwise(
     )
 
 
-def _softmax(dtype: str, steps: _Steps, accuracy: Accuracy) -> Kernel:
-    summary = "z = softmax of each row"
-    return _rowwise("softmax", dtype, summary, "softmax.S", (), softmax, steps, accuracy)
-
-
 def _layer_norm(dtype: str, steps: _Steps, accuracy: Accuracy) -> Kernel:
     summary = "z = (x - mean) / sqrt(variance + epsilon) · gain + bias, row by row"
     vectors = ("gain", "bias")
@@ -145,29 +133,16 @@ def _rms_norm(dtype: str, steps: _Steps, accuracy: Accuracy) -> Kernel:
 
 
 ROWWISE = (
-    _softmax("f2", _Steps(52, 22), Accuracy(2.0**-24, 3.02 * _HALF)),
     _layer_norm("f2", _Steps(66, 16), Accuracy(8 * _HALF, 3.02 * _HALF)),
     _rms_norm("f2", _Steps(45, 11), Accuracy(2.0**-24, 3.02 * _HALF)),
-    _softmax("f4", _Steps(33, 11), Accuracy(0, 40 * _SINGLE)),
     _layer_norm("f4", _Steps(53, 8), Accuracy(40 * _SINGLE, 40 * _SINGLE)),
     _rms_norm("f4", _Steps(36, 5), Accuracy(0, 40 * _SINGLE)),
 )
 
 
+_PARTS = Size("parts", maximum=1 << 11, usual=3)
 _WHOLE_ROW = 4096
-"""Elements of the whole rows that `row_apply_f16` is tried with."""
-
-
-def _pairs(sizes: Sizes) -> int:
-    return 2 * sizes["rows"]
-
-
-def _atoms_of_halves(sizes: Sizes) -> int:
-    return -(-sizes["n"] // per_atom("f2"))
-
-
-def _padded_rows(sizes: Sizes) -> int:
-    return sizes["rows"] * _atoms_of_halves(sizes) * per_atom("f2")
+"""Elements of the whole rows that parts are tried with."""
 
 
 def _statistics(sizes: Sizes, inputs: Arrays) -> Arrays:
@@ -175,73 +150,111 @@ def _statistics(sizes: Sizes, inputs: Arrays) -> Arrays:
     return {"sums": np.stack([x.sum(axis=1), (x**2).sum(axis=1)], axis=1).reshape(-1)}
 
 
-def _sums_of_rows(random: np.random.Generator, count: int) -> Rows:
-    """Of whole rows with means around 0 and variances of 1 to 2."""
+def _sums_of_parts(random: np.random.Generator, count: int) -> Rows:
+    """Each as of whole rows with means around 0 and variances of 1 to 2."""
     means = random.normal(size=count // 2)
     squares = means**2 + random.uniform(1, 2, count // 2)
     sums: Rows = np.stack([means, squares], axis=1).reshape(-1) * _WHOLE_ROW
     return sums
 
 
-def _constants(random: np.random.Generator, count: int) -> Rows:
-    return np.array([1 / _WHOLE_ROW, float(EPSILON)])
-
-
 def _apply(sizes: Sizes, inputs: Arrays) -> Arrays:
     x = _rows_of(sizes, inputs)
-    sums = inputs["sums"].astype(np.float64).reshape(-1, 2) / _WHOLE_ROW
-    mean, square = sums[:, :1], sums[:, 1:]
-    scale = 1 / np.sqrt(square - mean**2 + float(EPSILON))
-    rows = (x - mean) * scale * inputs["gain"] + inputs["bias"]
-    padding = -sizes["n"] % per_atom("f2")
-    return {"z": np.pad(rows, ((0, 0), (0, padding))).reshape(-1)}
+    sums = inputs["sums"].astype(np.float64).reshape(len(x), -1, 2).sum(axis=1)
+    of_mean, of_square, epsilon = inputs["constants"].view("<f4")[:3].astype(np.float64)
+    mean, square = sums[:, :1] * of_mean, sums[:, 1:] * of_square
+    scale = 1 / np.sqrt(square - mean**2 + epsilon)
+    return {"z": _padded((x - mean) * scale * inputs["gain"] + inputs["bias"], inputs["x"])}
 
 
-def _split_cycles(stored: int, before: int, row: int, atom: int) -> Callable[[Sizes, Places], int]:
-    """Of workers that take `before` steps once, `row` for a row of one atom, `atom` per further."""
+def apply_constants(
+    elements: int, epsilon: float, parts: int, *, centred: bool = True
+) -> NDArray[np.uint32]:
+    """What `row_apply` kernels are told of whole rows of so many elements, in so many parts.
+
+    Without `centred` it is a norm by the root of the mean square.
+    """
+    singles = np.array([centred / elements, 1 / elements, epsilon], "<f4").view("<u4")
+    return np.append(singles, np.uint32(parts))
+
+
+def _constants(sizes: Sizes) -> NDArray[np.uint32]:
+    return apply_constants(_WHOLE_ROW * sizes["parts"], float(EPSILON), sizes["parts"])
+
+
+def _padded(rows: Rows, like: NDArray[Any]) -> Rows:
+    """Rows with zeros behind them, as many as another array has elements."""
+    pitch = like.size // len(rows)
+    padded: Rows = np.pad(rows, ((0, 0), (0, pitch - rows.shape[1]))).reshape(-1)
+    return padded
+
+
+def _split_cycles(
+    grain: int, stored: int, before: int, row: int, atom: int, part: int = 0
+) -> Callable[[Sizes, Places], int]:
+    """Of workers that take `before` steps once, `row` for a row of one atom, `atom` for each more,
+    and `part` for each part's sums."""
 
     def cycles(sizes: Sizes, places: Places) -> int:
-        each = row + atom * (_atoms_of_halves(sizes) - 1)
+        each = row + atom * (-(-sizes["n"] // grain) - 1) + part * sizes.get("parts", 0)
         return call_cycles(stored, [before + each * share for share in shares(sizes["rows"])])
 
     return cycles
 
 
-_PART = (
-    Array("x", "f2", Role.INPUT, _padded_rows),
-    Scalar("rows", lambda sizes: sizes["rows"]),
-    Scalar("n", lambda sizes: sizes["n"]),
-)
+def _split(dtype: str, statistics: _Steps, apply: _Steps, accuracy: Accuracy) -> Iterator[Kernel]:
+    """Kernels of rows that are split, for elements of a type."""
+    grain = per_atom(dtype)
+    suffix = f"f{8 * np.dtype(dtype).itemsize}"
 
-SPLIT = (
-    Kernel(
-        name="row_statistics_f16",
+    def count(sizes: Sizes) -> int:
+        return sizes["rows"] * -(-sizes["n"] // grain) * grain
+
+    part = (
+        Array("x", dtype, Role.INPUT, count),
+        Scalar("rows", lambda sizes: sizes["rows"]),
+        Scalar("n", lambda sizes: sizes["n"]),
+    )
+    yield Kernel(
+        name=f"row_statistics_{suffix}",
         summary="sums of x and of x², row by row",
         source=source("norms_split.S"),
-        operands=(Array("sums", "f4", Role.RESULT, _pairs), *_PART),
+        operands=(Array("sums", "f4", Role.RESULT, lambda sizes: 2 * sizes["rows"]), *part),
         sizes=(_ROWS, _N),
         reference=_statistics,
-        cycles=_split_cycles(4, 29, 23, 5),
+        cycles=_split_cycles(grain, 4, 29, statistics.row, statistics.atom),
         elements=lambda sizes: sizes["rows"] * sizes["n"],
         accuracy=Accuracy(2.0**-12, 100 * _SINGLE),
-    ),
-    Kernel(
-        name="row_apply_f16",
-        summary="z = (x - mean) / sqrt(variance + epsilon) · gain + bias, from sums of whole rows",
+    )
+
+    yield Kernel(
+        name=f"row_apply_{suffix}",
+        summary="z = (x - mean) / sqrt(variance + epsilon) · gain + bias, from sums of rows' parts",
         source=source("norms_split.S"),
         operands=(
-            Array("z", "f2", Role.RESULT, _padded_rows),
-            *_PART,
-            Array("gain", "f2", Role.INPUT, lambda sizes: sizes["n"]),
-            Array("bias", "f2", Role.INPUT, lambda sizes: sizes["n"]),
-            Array("sums", "f4", Role.INPUT, _pairs, sample=_sums_of_rows),
-            Array("constants", "f4", Role.INPUT, lambda sizes: 2, sample=_constants),
+            Array("z", dtype, Role.RESULT, count),
+            *part,
+            Array("gain", dtype, Role.INPUT, lambda sizes: sizes["n"]),
+            Array("bias", dtype, Role.INPUT, lambda sizes: sizes["n"]),
+            Array(
+                "sums",
+                "f4",
+                Role.INPUT,
+                lambda sizes: 2 * sizes["rows"] * sizes["parts"],
+                sample=_sums_of_parts,
+            ),
+            Array("constants", "u4", Role.INPUT, lambda sizes: 4, content=_constants),
         ),
-        sizes=(_ROWS, _N),
+        sizes=(_ROWS, _N, _PARTS),
         reference=_apply,
-        cycles=_split_cycles(8, 29, 35, 10),
+        cycles=_split_cycles(grain, 8, 32, apply.row, apply.atom, 1),
         elements=lambda sizes: sizes["rows"] * sizes["n"],
-        accuracy=Accuracy(8 * _HALF, 3.02 * _HALF),
+        accuracy=accuracy,
         in_place=(("z", "x"),),
-    ),
+    )
+
+
+SPLIT = (
+    *_split("f2", _Steps(23, 5), _Steps(34, 10), Accuracy(8 * _HALF, 3.02 * _HALF)),
+    *_split("f4", _Steps(20, 2), _Steps(29, 5), Accuracy(100 * _SINGLE, 100 * _SINGLE)),
 )

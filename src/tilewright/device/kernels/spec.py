@@ -78,6 +78,8 @@ class Array:
     alignment: int = ATOM_BYTES
     memory: Memory = Memory.ANY
     sample: Sample = normal
+    content: Callable[[Sizes], NDArray[Any]] | None = None
+    """What it is tried with instead of a sample, where sizes say what it holds."""
 
     def bytes(self, sizes: Sizes) -> int:
         """What it takes up in memory: whole atoms, or as much as its alignment if that is less."""

@@ -104,7 +104,11 @@ def sample_inputs(kernel: Kernel, sizes: Sizes, seed: int = 0) -> dict[str, NDAr
     """Values for all arrays that the kernel reads."""
     random = np.random.default_rng(seed)
     return {
-        array.name: array.sample(random, array.count(sizes)).astype(array.dtype)
+        array.name: (
+            array.sample(random, array.count(sizes))
+            if array.content is None
+            else array.content(sizes)
+        ).astype(array.dtype)
         for array in kernel.arrays
         if array.role.is_read
     }

@@ -25,17 +25,20 @@ from tilewright.codegen.mid.dispatch import (
     Slot,
     Step,
 )
-from tilewright.codegen.mid.distributions import rows_format, words_format
+from tilewright.codegen.mid.distributions import ATOM, rows_format, words_format
 from tilewright.codegen.mid.formats import Digit, TensorFormat
 from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.layout import Shape
 from tilewright.codegen.mid.operators.gemm import product_of, recipes
 from tilewright.codegen.mid.operators.gemm_recipe import GemmRecipe
+from tilewright.codegen.mid.operators.rows import are_contiguous
 from tilewright.codegen.mid.orders import Precision
-from tilewright.codegen.mid.prices import row_cycles, vector_cycles
+from tilewright.codegen.mid.prices import row_cycles
 from tilewright.codegen.mid.rows import received_runs
 from tilewright.codegen.mid.storage import Storage
 
+CAUSAL = "causal"
+"""Of softmax: a row sees as many elements as its place in its matrix says."""
 MOST_TRIED = 4
 """Grids of each product that are combined."""
 
@@ -48,7 +51,7 @@ class AttentionRecipe(Recipe):
     """Probabilities, on whole rows."""
     kernel: str
     scale: float
-    masked: bool
+    causal: bool
 
     @property
     def _scores(self) -> Storage:
@@ -62,7 +65,9 @@ class AttentionRecipe(Recipe):
         slots.append(Slot("result", result))
         given = {"operand 0": "operand 0", "operand 1": "operand 1", "result": "scores"}
         steps = _renamed(first, given, "scores ", slots)
-        steps = _scaled(steps, self.scale, self.scores.result)
+        in_softmax = softmax_scales(self.scale)
+        if not in_softmax:
+            steps = _scaled(steps, self.scale, self.scores.result)
         source = "scores"
         gathered = self._scores != self.rows
         slots.append(Slot("scores", self._scores))
@@ -71,11 +76,20 @@ class AttentionRecipe(Recipe):
             steps.append(Gather((("scores", "rows"),)))
             source = "rows"
         names = tuple(f"operand {3 + index}" for index in range(len(counts)))
-        fused = ("mask",) if self.masked else ()
-        steps.append(KernelCall(self.kernel, ("row",), (source, *names), source, fused))
+        fused = (CAUSAL,) if self.causal else ()
+        numbers = (self.scale,) if in_softmax else ()
+        steps.append(KernelCall(self.kernel, ("row",), (source, *names), source, fused, numbers))
         given = {"operand 0": source, "operand 1": "operand 2", "result": "result"}
         steps += _renamed(second, given, "context ", slots)
         return OperatorDispatch(tuple(slots), tuple(steps))
+
+
+def softmax_scales(scale: float) -> bool:
+    """Whether softmax multiplies by the scale, after it took off the largest score: in f32, and
+    before anything is rounded. A negative scale would make the least score the largest one, so
+    scores are scaled before they are stored.
+    """
+    return scale >= 0
 
 
 def _scaled(steps: list[Step], scale: float, precision: Precision) -> list[Step]:
@@ -126,7 +140,7 @@ def attention_candidates(
     shape: Shape,
     precision: Precision,
     scale: float,
-    masked: bool,
+    causal: bool,
     config: PipelineConfig,
     limit: int,
 ) -> list[OperatorCandidate]:
@@ -134,14 +148,14 @@ def attention_candidates(
     q, k, v = (replace(operand, weight=False) for operand in operands[:3])
     table: Shape = (*q.shape[:-1], k.shape[-2])
     scores_product = product_of((q, k), (False, True), table, precision)
-    rows = Storage(rows_format(table, precision, config.tiles), table)
+    rows = Storage(rows_format(table, precision, config.tiles, ATOM), table)
     probabilities = Operand(table, precision, 0, rows, weight=False)
     context_product = product_of((probabilities, v), (False, False), shape, precision)
     # swapped scores would have neighbouring keys apart, which softmax and the next product want
     first = recipes(scores_product, config, limit, (False,))
     second = recipes(context_product, config, limit)
     return [
-        _candidate(operands, scores, context, rows, shape, scale, masked, config)
+        _candidate(operands, scores, context, rows, shape, scale, causal, config)
         for scores, context in pairs(_some(first), _some(second))
     ]
 
@@ -161,20 +175,19 @@ def _candidate(
     rows: Storage,
     shape: Shape,
     scale: float,
-    masked: bool,
+    causal: bool,
     config: PipelineConfig,
 ) -> OperatorCandidate:
     precision = scores.result
     table = scores.stored(rows.shape)
-    whole = table.format.partitions(len(table.base) - 1) == 1
+    whole = table.format.partitions(len(table.base) - 1) == 1 and are_contiguous(table)
     on_rows = table if whole else rows
     kernel = CATALOGUE[f"softmax_{precision.value}"]
     cost = _grid_cost(scores) + _grid_cost(context)
     layout = on_rows.layout
     columns = layout.largest_shard[-1]
-    scaled = vector_cycles(f"mul_scalar_{precision.value}", table.layout.shard_elements)
     softmax = row_cycles(kernel.name, layout.shard_elements // columns, columns)
-    cost += OperatorCost(compute=scaled + softmax)
+    cost += OperatorCost(compute=softmax)
     if not whole:
         moved = config.model.receive_cycles(
             layout.shard_bytes, messages=received_runs(table, on_rows)
@@ -200,7 +213,7 @@ def _candidate(
         scores.compute,
         cost,
         OperatorBytes(0, transient, result.layout.shard_bytes),
-        AttentionRecipe(scores, context, on_rows, kernel.name, scale, masked),
+        AttentionRecipe(scores, context, on_rows, kernel.name, scale, causal),
         names,
         facts=(
             ("scores_partial", scores.grid.partial.value),

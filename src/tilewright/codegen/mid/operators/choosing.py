@@ -44,9 +44,8 @@ def _candidates(
         product = product_of(operands, transposed, shape, precision, group.epilogues)
         return list(gemm_candidates(product, operands, shape, config, limit))
     if isinstance(operator, operators.Attention):
-        masked = operator.causal or len(operands) > 3
         return attention_candidates(
-            operands, shape, precision, operator.scale, masked, config, limit
+            operands, shape, precision, operator.scale, operator.causal, config, limit
         )
     if isinstance(operator, operators.Concat):
         return concat_candidates(operands, operator.axis, shape, config)

@@ -6,6 +6,7 @@ part. Or rows are brought together first.
 """
 
 from dataclasses import dataclass
+from math import prod
 
 from tilewright.codegen.mid.candidates import (
     Operand,
@@ -16,18 +17,27 @@ from tilewright.codegen.mid.candidates import (
 from tilewright.codegen.mid.config import PipelineConfig
 from tilewright.codegen.mid.cost import OperatorBytes, OperatorCost
 from tilewright.codegen.mid.dispatch import Gather, KernelCall, OperatorDispatch, Slot
-from tilewright.codegen.mid.distributions import kept_axes, rows_format, spread_format
+from tilewright.codegen.mid.distributions import (
+    ATOM,
+    COLUMN_BLOCK,
+    kept_axes,
+    rows_format,
+    spread_format,
+)
 from tilewright.codegen.mid.formats import AxisTiling, Digit, TensorFormat
 from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.layout import Shape
 from tilewright.codegen.mid.operators.pointwise import LocalRecipe, beside
 from tilewright.codegen.mid.orders import ElementOrder, Precision
-from tilewright.codegen.mid.prices import row_cycles, sum_cycles, vector_cycles
+from tilewright.codegen.mid.prices import row_cycles, vector_cycles
 from tilewright.codegen.mid.storage import Storage
 from tilewright.graph.operators import LayerNorm, Reshape, RmsNorm, Softmax
 
 FIGURES = 2
 """Of each part of a row: sum and sum of squares, or greatest value and sum of exponentials, f32."""
+
+CENTRED = "centred"
+"""Of a norm of parts of rows: by their mean too, not only by the root of their mean square."""
 
 _MODES = {
     ElementOrder.ROW_MAJOR: "row",
@@ -46,6 +56,7 @@ class SplitRowRecipe(Recipe):
     base: Shape
     grid: TensorFormat
     numbers: tuple[float, ...]
+    centred: bool
 
     def dispatch(self, operands: tuple[Storage, ...], result: Storage) -> OperatorDispatch:
         names = tuple(f"operand {index}" for index in range(len(operands)))
@@ -67,7 +78,8 @@ class SplitRowRecipe(Recipe):
                     (self.mode,),
                     (*names, "row figures"),
                     "result",
-                    numbers=self.numbers,
+                    (CENTRED,) if self.centred else (),
+                    self.numbers,
                 ),
             ),
         )
@@ -96,20 +108,34 @@ def row_candidates(
     if x.storage is not None and _is_rows(x.storage):
         format = x.storage.format.with_precision(precision)
         choices[Storage(format, x.storage.base, x.storage.view)] = None
-    choices[Storage(rows_format(shape, precision, config.tiles), shape)] = None
-    choices[Storage(spread_format(shape, precision, config.tiles), shape)] = None
+    for spread in (rows_format, spread_format):
+        choices[Storage(spread(shape, precision, config.tiles, ATOM), shape)] = None
     found = [_candidate(operator, operands, storage, precision, config) for storage in choices]
     return [each for each in found if each is not None]
 
 
 def _is_rows(storage: Storage) -> bool:
-    """Whether rows of the value are rows of the base, in an order that kernels know."""
-    if storage.format.order not in _MODES:
+    """Whether rows of the value are rows of the base, which kernels find one after the other."""
+    if not are_contiguous(storage):
         return False
     return storage.view is None or (
         storage.base[-1:] == storage.shape[-1:]
         and all(isinstance(operator, Reshape) for operator in storage.view.operators)
     )
+
+
+def are_contiguous(storage: Storage) -> bool:
+    """Whether tiles have rows, or parts of rows, as atoms one after the other.
+
+    Panel after panel, that is so of a single panel, and of single rows.
+    """
+    *rows, columns = storage.layout.largest_shard
+    if columns * storage.format.precision.bytes % ATOM:
+        return False
+    if storage.format.order is ElementOrder.ROW_MAJOR:
+        return True
+    is_panel = columns == COLUMN_BLOCK and storage.base[-1] % COLUMN_BLOCK == 0
+    return storage.format.order is ElementOrder.OUTPUT and (is_panel or prod(rows) == 1)
 
 
 def _candidate(
@@ -137,7 +163,15 @@ def _candidate(
     recipe: Recipe = (
         LocalRecipe(kernels[0], mode, numbers)
         if whole
-        else SplitRowRecipe(kernels[0], kernels[1], mode, storage.base, storage.format, numbers)
+        else SplitRowRecipe(
+            kernels[0],
+            kernels[1],
+            mode,
+            storage.base,
+            storage.format,
+            numbers,
+            centred=isinstance(operator, LayerNorm),
+        )
     )
     return OperatorCandidate(
         f"{'whole rows' if whole else f'rows in {parts}'} on {storage.format.tiles} tiles",
@@ -165,10 +199,9 @@ def _cost(
     layout = storage.layout
     columns = layout.largest_shard[-1]
     rows = layout.shard_elements // columns
-    compute = sum(row_cycles(name, rows, columns) for name in kernels)
+    compute = sum(row_cycles(name, rows, columns, parts) for name in kernels)
     if parts == 1:
         return OperatorCost(compute=compute), 0
-    compute += rows * sum_cycles("sum_f32", FIGURES, parts)
     figures = rows * parts * FIGURES * Precision.F32.bytes
     exchange = config.model.receive_cycles(figures, messages=rows * parts)
     cost = OperatorCost(compute=compute, exchange=exchange, sync=config.model.phase)
