@@ -8,7 +8,7 @@ from tilewright.codegen.low import KernelStep
 from tilewright.codegen.mid import MemoryClass, Precision
 from tilewright.codegen.mid.orders import OUTPUT_GROUP
 from tilewright.device.kernels import KERNELS
-from tilewright.device.kernels.reduce import FORMS
+from tilewright.device.kernels.terms import FORMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def reduction(
         fused, rest = fused[1:], rest[1:]
     skipped = (result.first_row - own.first_row) * OUTPUT_GROUP * Precision.F16.bytes
     call = kernel_call(
-        KERNELS[f"reduce_f16.{FORMS['row' in added, 'y' in added]}"],
+        KERNELS[f"add_terms_f16.{FORMS['row' in added, 'y' in added]}"],
         {
             "rows": result.rows,
             "panels": result.columns // OUTPUT_GROUP,

@@ -139,7 +139,7 @@ def _reduction_slopes(form: str) -> tuple[float, float, float, float]:
     """The first unit, others beside their blocks, a further panel, a further block of a unit."""
 
     def cycles(rows: int, panels: int, blocks: int) -> float:
-        return call_cycles(f"reduce_f16.{form}", rows=rows, panels=panels, blocks=blocks, more=0)
+        return call_cycles(f"add_terms_f16.{form}", rows=rows, panels=panels, blocks=blocks, more=0)
 
     first = cycles(_THIRDS, 1, 1)
     block = cycles(_THIRDS, 1, 2) - first

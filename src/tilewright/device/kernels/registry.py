@@ -7,11 +7,11 @@ from tilewright.device.kernels.binary import BINARY
 from tilewright.device.kernels.casts import CASTS
 from tilewright.device.kernels.gemm import GEMM
 from tilewright.device.kernels.movement import MOVEMENT
-from tilewright.device.kernels.reduce import REDUCE
 from tilewright.device.kernels.rows import WITH_COLUMN, WITH_ROW
 from tilewright.device.kernels.rowwise import ROWWISE, SPLIT
 from tilewright.device.kernels.softmax import SOFTMAX
 from tilewright.device.kernels.spec import Kernel, KernelFault
+from tilewright.device.kernels.terms import TERMS
 from tilewright.device.kernels.unary import UNARY
 from tilewright.device.kernels.weights import WEIGHTS
 
@@ -26,7 +26,7 @@ _FAMILIES = (
     SPLIT,
     GEMM,
     MOVEMENT,
-    REDUCE,
+    TERMS,
     WEIGHTS,
 )
 

@@ -79,7 +79,7 @@ def added_with_terms(epilogues: Rest, transposed: bool) -> tuple[str, Rest]:
         taken.add(kind)
         epilogues = epilogues[1:]
     row, array = EpilogueKind.ROW in taken, EpilogueKind.RESIDUAL in taken
-    return ("row_array" if array else "row") if row else "array" if array else "terms", epilogues
+    return ("row_array" if array else "row") if row else "array" if array else "plain", epilogues
 
 
 def epilogue_cycles(

@@ -1,4 +1,4 @@
-"""What follows a product whose terms lie on several tiles: `reduce.S`."""
+"""What follows a product whose terms lie on several tiles: `terms.S`."""
 
 from collections.abc import Callable
 
@@ -94,9 +94,9 @@ def _form(name: str, summary: str, row: bool, array: bool) -> Kernel:
         return sizes["panels"] * BLOCK
 
     return Kernel(
-        name=f"reduce_f16.{name}",
+        name=f"add_terms_f16.{name}",
         summary=f"z = own + x[0] + x[1] + …{summary}, panels of halves",
-        source=source("reduce.S"),
+        source=source("terms.S"),
         operands=(
             _quads("z", _count, Role.RESULT),
             _quads("x", lambda sizes: sizes["blocks"] * _count(sizes)),
@@ -116,7 +116,7 @@ def _form(name: str, summary: str, row: bool, array: bool) -> Kernel:
 
 
 FORMS = {
-    (False, False): "terms",
+    (False, False): "plain",
     (True, False): "row",
     (False, True): "array",
     (True, True): "row_array",
@@ -124,7 +124,7 @@ FORMS = {
 """By whether a row, and whether an array is added."""
 _ADDED = {"row": " + a row for all rows", "array": " + y"}
 
-REDUCE = tuple(
+TERMS = tuple(
     _form(name, "".join(text for each, text in _ADDED.items() if each in name), row, array)
     for (row, array), name in FORMS.items()
 )

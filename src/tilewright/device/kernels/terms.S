@@ -1,4 +1,4 @@
-// reduce_f16: panels of 16 columns, summed up: blocks, part of another matrix, a row, an array.
+// add_terms_f16: panels of 16 columns, summed up: blocks, part of another matrix, a row, an array.
 //
 //   z[p][r] = row[p] + own[p][r] + y[p][r] + x[0][p][r] + … + x[blocks - 1][p][r]
 //
@@ -39,25 +39,25 @@
 #define FROM_ROW_TOO  a6:7
 
 // PLACE is the row in its panel, if it is below ROWS; else OWN, ROW and it go on to the next panel.
-.macro REDUCE_FIND label
-.Lreduce_f16_\label:
+.macro TERMS_FIND label
+.Ladd_terms_f16_\label:
   cmpult  $SCRATCH, $PLACE, $ROWS
-  brnz    $SCRATCH, .Lreduce_f16_\label\()_there
+  brnz    $SCRATCH, .Ladd_terms_f16_\label\()_there
   sub     $PLACE, $PLACE, $ROWS
   ld32    $SCRATCH, $mvertex_base, $mzero, STATE_MORE
   shr     $SCRATCH, $SCRATCH, BLOCKS_BITS
   shl     $SCRATCH, $SCRATCH, ROW_LOG2
   add     $OWN, $OWN, $SCRATCH
-  brz     $ROW, .Lreduce_f16_\label
+  brz     $ROW, .Ladd_terms_f16_\label
   add     $ROW, $ROW, ROW_BYTES
   ld64    $FROM_ROW, $ROW, $mzero, 0
   ld64    $FROM_ROW_TOO, $ROW, $mzero, 1
-  bri     .Lreduce_f16_\label
-.Lreduce_f16_\label\()_there:
+  bri     .Ladd_terms_f16_\label
+.Ladd_terms_f16_\label\()_there:
 .endm
 
-  VECTOR_SUPERVISOR reduce_f16, m2, m3, m4, m5, m6, m7, m8, m9
-  WORKER_START reduce_f16
+  VECTOR_SUPERVISOR add_terms_f16, m2, m3, m4, m5, m6, m7, m8, m9
+  WORKER_START add_terms_f16
   shr     $PLACE, $WORKER, 1
   ld32    $COUNT, $mvertex_base, $mzero, STATE_ALL
   shl     $PITCH, $COUNT, 1
@@ -66,7 +66,7 @@
   setzi   $SCRATCH, ((1 << 18) + STRIDE - 1) / STRIDE
   mul     $COUNT, $COUNT, $SCRATCH
   shr     $COUNT, $COUNT, 18
-  brz     $COUNT, .Lreduce_f16_done
+  brz     $COUNT, .Ladd_terms_f16_done
   add     $COUNT, $COUNT, -1
   ld32    $ROWS, $mvertex_base, $mzero, STATE_ROWS
   ld32    $FURTHER, $mvertex_base, $mzero, STATE_MORE
@@ -80,46 +80,46 @@
   add     $Z, $Z, $SCRATCH
   add     $X, $X, $SCRATCH
   add     $OWN, $OWN, $SCRATCH
-  brz     $Y, .Lreduce_f16_without_y
+  brz     $Y, .Ladd_terms_f16_without_y
   add     $Y, $Y, $SCRATCH
-.Lreduce_f16_without_y:
+.Ladd_terms_f16_without_y:
   and     $SCRATCH, $WORKER, 1
   shl     $SCRATCH, $SCRATCH, HALF_LOG2
   ld32    $ROW, $mvertex_base, $mzero, STATE_ROW
   { nop ; zero $FROM_ROW }
-  { brz   $ROW, .Lreduce_f16_without_row ; zero $FROM_ROW_TOO }
+  { brz   $ROW, .Ladd_terms_f16_without_row ; zero $FROM_ROW_TOO }
   add     $ROW, $ROW, $SCRATCH
   ld64    $FROM_ROW, $ROW, $mzero, 0
   ld64    $FROM_ROW_TOO, $ROW, $mzero, 1
-.Lreduce_f16_without_row:
-  REDUCE_FIND first
+.Ladd_terms_f16_without_row:
+  TERMS_FIND first
   f16v2gina $a0, $a4, 0
   f16v2gina $a0, $a5, 0
   f16v2gina $a0, $a6, 0
   f16v2gina $a0, $a7, 0
-.Lreduce_f16_next:
+.Ladd_terms_f16_next:
   ld128   $QUAD, $OWN, $mzero, 0
   { mov   $AT, $X ; f16v8acc $QUAD }
-  brz     $Y, .Lreduce_f16_blocks
+  brz     $Y, .Ladd_terms_f16_blocks
   ld128step $QUAD, $mzero, $Y+=, 2 * STRIDE
   f16v8acc $QUAD
-.Lreduce_f16_blocks:
+.Ladd_terms_f16_blocks:
   ld128step $QUAD, $mzero, $AT+=, $PITCH
-  ALIGNED_RPT reduce_f16, $FURTHER, loop
-.Lreduce_f16_loop:
+  ALIGNED_RPT add_terms_f16, $FURTHER, loop
+.Ladd_terms_f16_loop:
   { ld128step $QUAD, $mzero, $AT+=, $PITCH ; f16v8acc $QUAD }
-.Lreduce_f16_loop_end:
+.Ladd_terms_f16_loop_end:
   { add   $X, $X, STRIDE * ROW_BYTES ; f16v8acc $QUAD }
   add     $OWN, $OWN, STRIDE * ROW_BYTES
-  brz     $COUNT, .Lreduce_f16_last
+  brz     $COUNT, .Ladd_terms_f16_last
   add     $PLACE, $PLACE, STRIDE
-  REDUCE_FIND following
-.Lreduce_f16_last:
+  TERMS_FIND following
+.Ladd_terms_f16_last:
   // The next sums start from the row.
   f16v2gina $a0, $a4, 0
   f16v2gina $a1, $a5, 0
   { st64step $a0:1, $mzero, $Z+=, 1 ; f16v2gina $a2, $a6, 0 }
   f16v2gina $a3, $a7, 0
   st64step $a2:3, $mzero, $Z+=, 4 * STRIDE - 1
-  brnzdec $COUNT, .Lreduce_f16_next
-  VECTOR_END reduce_f16
+  brnzdec $COUNT, .Ladd_terms_f16_next
+  VECTOR_END add_terms_f16
