@@ -4,12 +4,22 @@ Groups of tiles start at tile 0, so tile 0 has every buffer: where they fit ther
 tiles, and one address serves all.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tilewright.codegen.low import Block, BufferKind, TileSchedule, lifetimes
 from tilewright.codegen.mid import MemoryClass
 from tilewright.codegen.mid.orders import Indices
-from tilewright.codegen.place import MemoryNeed, MemoryPolicy, Requests, Reservation, place
+from tilewright.codegen.place import (
+    MemoryNeed,
+    MemoryPolicy,
+    Placement,
+    PlacementError,
+    Requests,
+    Reservation,
+    place,
+)
 from tilewright.codegen.place.policy import (
     DEFAULT_CUT,
     INTERLEAVED,
@@ -58,22 +68,40 @@ def place_buffers(schedule: TileSchedule) -> Indices:
         ],
     )
     names = {buffer.id: buffer.name for buffer in buffers}
-    placement = place(requests, _policy(), lambda value: names[value])
+    placement = _placed(requests, lambda value: names[value])
     addresses = np.full(len(schedule.buffers), NOWHERE, np.int64)
     addresses[rows] = placement.address
     return addresses
 
 
-def _policy() -> MemoryPolicy:
+def _placed(requests: Requests, name: Callable[[int], str]) -> Placement:
+    """With some of region 1 for what need not be interleaved, or else with all of it for both.
+
+    Raises the first attempt's `PlacementError` if no attempt finds places.
+    """
+    try:
+        return place(requests, _policy(DEFAULT_CUT), name)
+    except PlacementError as fault:
+        try:
+            return place(requests, _policy(MEMORY_END), name)
+        except PlacementError:
+            raise fault from None
+
+
+def _policy(cut: int) -> MemoryPolicy:
+    """Region 1 is one arena up to `cut`, and another behind it."""
     arenas = (
         Arena(ORDINARY_LOW, MEMORY_BASE, REGION1_BASE),
-        Arena(INTERLEAVED, REGION1_BASE, DEFAULT_CUT),
-        Arena(ORDINARY_HIGH, DEFAULT_CUT, MEMORY_END),
+        Arena(INTERLEAVED, REGION1_BASE, cut),
+        *([Arena(ORDINARY_HIGH, cut, MEMORY_END)] if cut < MEMORY_END else []),
     )
+    names = [arena.name for arena in arenas]
+    resident = (ORDINARY_HIGH, ORDINARY_LOW, INTERLEAVED)
+    transient = (ORDINARY_LOW, INTERLEAVED, ORDINARY_HIGH)
     return MemoryPolicy(
         arenas,
-        resident=(ORDINARY_HIGH, ORDINARY_LOW, INTERLEAVED),
-        transient=(ORDINARY_LOW, INTERLEAVED, ORDINARY_HIGH),
+        resident=tuple(each for each in resident if each in names),
+        transient=tuple(each for each in transient if each in names),
         reserved=(Reservation("program", MEMORY_BASE, RUNTIME_STATE[1]),),
     )
 
