@@ -1,4 +1,4 @@
-"""Where compiled code is kept between processes, and what it depends on."""
+"""Where compiled code and packages are kept between processes, and what they depend on."""
 
 import hashlib
 import os
@@ -39,6 +39,18 @@ def source_digest(packages: Iterable[str]) -> str:
     for package in packages:
         for name, content in sorted(_files(resources.files(package), package)):
             digest.update(name.encode() + b"\0" + content + b"\0")
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=1)
+def tilewright_digest() -> str:
+    """A hash of every file of this package: modules, kernels, tables, schemas."""
+    root, digest = Path(__file__).parent, hashlib.sha256()
+    for path in sorted(root.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            name = path.relative_to(root).as_posix().encode()
+            content = path.read_bytes()
+            digest.update(b"%s\0%d\0" % (name, len(content)) + content)
     return digest.hexdigest()
 
 

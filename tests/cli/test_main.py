@@ -1,9 +1,14 @@
 """Help names every command as its own help does."""
 
+import subprocess
+import sys
+
 import pytest
 
 from tests.cli.conftest import Command
 from tilewright.cli import main
+
+LARGE = ("numpy", "llvmlite", "numba", "capnp", "tokenizers", "opentelemetry", "rich.progress")
 
 
 @pytest.mark.parametrize("name", main.COMMANDS)
@@ -21,3 +26,19 @@ def test_an_unknown_command(tilewright: Command) -> None:
     failed = tilewright("assemble")
     assert failed.returncode == 2
     assert "No such command 'assemble'" in failed.stderr
+
+
+def test_help_comes_without_the_large_libraries() -> None:
+    """They take longer to import than a command may take to say what it does."""
+    code = f"""
+import sys
+from tilewright.cli.main import main
+sys.argv = ["tilewright", "--help"]
+try:
+    main()
+except SystemExit:
+    pass
+print([name for name in {LARGE} if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -1,6 +1,7 @@
 """`tilewright plan`, and its figures in the benchmark."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from typer.testing import CliRunner
 from tilewright.cli.bench.plan import plan_figures
 from tilewright.cli.examples import EXAMPLES, perceptron
 from tilewright.cli.main import app
+from tilewright.codegen.mid import config
+from tilewright.codegen.mid.kernels import CATALOGUE, KernelStatus
 from tilewright.errors import TilewrightError
 from tilewright.graph import ComputeGraph
 
@@ -30,12 +33,16 @@ def test_an_example_prints_as_a_table_with_totals() -> None:
     assert "cannot be built yet" not in text
 
 
-def test_kernels_that_do_not_exist_are_told(tmp_path: Path) -> None:
+def test_kernels_that_do_not_exist_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = replace(CATALOGUE["reduce_sum_f16"], status=KernelStatus.REQUIRED)
+    monkeypatch.setattr(config, "CATALOGUE", {**CATALOGUE, missing.name: missing})
     graph = ComputeGraph("sums")
     graph.output("y", graph.reduce_sum(graph.input("x", (64, 32))))
     file = tmp_path / "sums.graph"
     file.write_text(str(graph))
-    assert "cannot be built yet: 1 kernels do not exist (reduce_f16)" in _run(str(file))
+    assert "cannot be built yet: 1 kernels do not exist (reduce_sum_f16)" in _run(str(file))
     with pytest.raises(TilewrightError, match="kernels that exist"):
         _run(str(file), "--policy", "build")
 

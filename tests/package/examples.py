@@ -79,7 +79,7 @@ def debug() -> Debug:
     """All tiles run one code image."""
     return Debug(
         strings=("_start", "add_f16", "add.S", "add", "y", "kernel", "model:3"),
-        tiles=CodeOfTiles(np.arange(TILES), [0] * TILES),
+        tiles=CodeOfTiles(np.arange(TILES), [0] * TILES, [0] * TILES),
         symbols=Symbols([0, 0], [START, START + 16], [16, 0], [0, 1]),
         lines=Lines([0, 0, 0], [START, START + 8, START + 16], [2, 2, 2], [10, 11, 0]),
         ranges=Ranges([0], [START + 16], [8], [0]),

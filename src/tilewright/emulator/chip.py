@@ -7,7 +7,6 @@ tile runs on to its next barrier.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,13 +18,14 @@ from tilewright.emulator.barriers import (
     RECEIVE_ZONE,
     HostPort,
     Participations,
+    Received,
     Waiting,
     complete_zone,
-    describe_tiles,
-    describe_waiting,
     group_of,
+    is_master,
     zone_name,
 )
+from tilewright.emulator.contexts import Contexts
 from tilewright.emulator.disassembly import describe_code, describe_fault
 from tilewright.emulator.engines import Engine
 from tilewright.emulator.events import EXCHANGE_CSRS, TRANSFERS, EventKind
@@ -38,6 +38,7 @@ from tilewright.emulator.faults import (
 )
 from tilewright.emulator.images import TileImage
 from tilewright.emulator.memory import TileMemory
+from tilewright.emulator.outcome import End, Outcome
 from tilewright.emulator.records import Tiles
 from tilewright.emulator.reference.observing import Observer
 from tilewright.emulator.reference.tile import Stop, Stopped, TileSnapshot
@@ -47,6 +48,7 @@ from tilewright.emulator.timeline import Timeline
 from tilewright.errors import TilewrightError
 from tilewright.isa import Mode
 from tilewright.target.csr import CSRS
+from tilewright.target.debug import RECEIVE_ERROR_SHIFT
 from tilewright.target.geometry import TILES
 from tilewright.target.timing import INTERNAL_SYNC, SYNC
 from tilewright.target.topology import MEMBERS, NEUTRAL_MUX, PARTNER_BIT, SIDES, external_muxes
@@ -57,8 +59,6 @@ _MUX_PAIR = CSRS["INCOMING_MUXPAIR"].index
 _MUXES = (_MUX, _MUX_PAIR)
 _POINTER, _CURSOR = CSRS["INCOMING_DELTA"].index, CSRS["OUTGOING_DELTA"].index
 _STATUS = CSRS["CTXT_STS"].index
-_RECEIVE_ERROR_SHIFT = 27
-"""ERERR is in bits 29:27 of CTXT_STS."""
 _EXCHANGE = slice(EXCHANGE_CSRS.start, EXCHANGE_CSRS.stop)
 _CELL = MEMBERS * SIDES
 """Tiles come in cells of two pairs."""
@@ -69,54 +69,6 @@ _Fault = TypeVar("_Fault", bound=ExchangeFault)
 
 class ChipError(TilewrightError):
     """A chip that is used in a way that makes no sense."""
-
-
-class End(Enum):
-    """Why a chip stopped running."""
-
-    STOPPED = auto()
-    """Every tile that was loaded has trapped or faulted."""
-    STUCK = auto()
-    """Tiles wait for a barrier that cannot complete."""
-    LIMIT = auto()
-    """The cycle limit was reached; `Chip.run` can go on."""
-    BREAK = auto()
-    """An observer stopped its tile; `Chip.run` can go on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a run ended: in which cycle, where tiles wait, and how others stopped, by tile.
-
-    `descriptions` tell the same of the stopped ones as text, faults with instruction, symbol and
-    line. `unloaded` are tiles that have no program, `broken` is the tile that an observer stopped.
-    Tiles of higher numbers may be behind it. The text of an outcome tells all this.
-    """
-
-    end: End
-    cycle: int
-    waiting: tuple[Waiting, ...]
-    stopped: Mapping[int, Stopped]
-    descriptions: Mapping[int, str]
-    unloaded: tuple[int, ...]
-    broken: tuple[int, Stopped] | None = None
-
-    def __str__(self) -> str:
-        lines = []
-        if self.waiting:
-            heading = "a barrier cannot complete" if self.end is End.STUCK else "at barriers"
-            lines += [f"{heading}:", *(f"  {line}" for line in describe_waiting(self.waiting))]
-        causes: dict[str, list[int]] = {}
-        for tile, description in self.descriptions.items():
-            causes.setdefault(description, []).append(tile)
-        lines += [f"  stopped: {describe_tiles(tiles)}: {why}" for why, tiles in causes.items()]
-        if self.broken:
-            tile, at = self.broken
-            where = f"worker {at.context - 1}" if at.context else "supervisor"
-            lines.append(f"  break: tile {tile}, {where} at pc {at.pc:#x}")
-        if self.unloaded:
-            lines.append(f"  without a program: {describe_tiles(self.unloaded)}")
-        return "\n".join([f"{self.end.name.lower()} in cycle {self.cycle}", *lines])
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +119,8 @@ class Chip:
         self._images: dict[int, TileImage] = {}
         self._participations = Participations()
         self.timeline: Timeline | None = None
+        self.contexts = Contexts(self._runner)
+        """For debuggers, between two runs."""
 
     def load(self, tile: int, image: TileImage) -> None:
         """Put an image into a tile's memory; its supervisor starts at the image's entry."""
@@ -309,25 +263,51 @@ class Chip:
     # -- exchanges ----------------------------------------------------------------------------
 
     def _exchange(self) -> bool:
-        """Move what the rows since the last barrier exchange; whether there were any tiles."""
+        """Move what the rows since the last barrier exchange; whether tiles can go on since."""
+        return self._exchange_words() or self._exchange_packets()
+
+    def _exchange_words(self) -> bool:
+        """Between tiles."""
+        tiles = self._in_phase(Phase.INTERNAL)
+        if not tiles.size:
+            return False
+        if self.timeline is not None:
+            self.timeline.rows(self._progress["cycle"][self._that_are(Stop.ROW_END.value)])
+        self._move(tiles)
+        self._leave_phase(tiles)
+        self._pass_rows(tiles)
+        return True
+
+    def _exchange_packets(self) -> bool:
+        """With the host."""
+        tiles = self._in_phase(Phase.GROUP)
+        if not tiles.size:
+            return False
+        if (self._progress["kinds"][tiles] & (TRANSFERS | EventKind.PUT.bit)).any():
+            self._serve(tiles)
+        has_rows = self._pass_rows(tiles)
+        self._runner.records.await_row(has_rows)
+        return bool(has_rows.size)
+
+    def _serve(self, tiles: Tiles) -> None:
+        """Let the host serve the packets of the rows that tiles have run since it last did."""
+        if self._host is not None:
+            executed = self._executed(tiles)
+            try:
+                received = self._host.exchange(executed, self.memory)
+            except ExchangeFault as fault:
+                raise self._noted(fault) from None
+            self._receive(received)
+        self._settle_pairs()
+        self._leave_phase(tiles, Phase.GROUP)
+        self._note_registers(tiles)
+
+    def _pass_rows(self, tiles: Tiles) -> Tiles:
+        """Let those go on that are at the ends of rows; returns them."""
         progress = self._progress
-        for phase in (Phase.INTERNAL, Phase.GROUP):
-            tiles = self._in_phase(phase)
-            if not tiles.size:
-                continue
-            if phase is Phase.INTERNAL:
-                if self.timeline is not None:
-                    self.timeline.rows(progress["cycle"][self._that_are(Stop.ROW_END.value)])
-                self._move(tiles)
-            elif self._host is not None:
-                records = self._executed(tiles).records()
-                self._count_down(self._host.exchange(records, self.memory))
-            self._leave_phase(tiles)
-            has_row = progress["stop"][tiles] == Stop.ROW_END.value
-            progress["stop"][tiles[has_row]] = RUNNING
-            # All tiles have passed the same barrier.
-            return True
-        return False
+        at_end: Tiles = tiles[progress["stop"][tiles] == Stop.ROW_END.value]
+        progress["stop"][at_end] = RUNNING
+        return at_end
 
     def _leave_phase(self, tiles: Tiles, phase: Phase = Phase.NONE) -> None:
         """Forget what tiles have executed since the last barrier, in which phase they now are."""
@@ -356,19 +336,23 @@ class Chip:
             # Words count down; more than were announced are no fault in internal phases.
             left = csr(_RECEIVE_COUNT).astype(np.int64) - result.after.words
             csr(_RECEIVE_COUNT)[:] = np.maximum(left, 0)
-        for fault in result.faults:
-            self._mark(fault)
-            self._described(fault)
         if result.faults:
             first = result.faults[0]
             first.others = result.faults[1:]
-            raise first
+            raise self._noted(first)
+
+    def _noted(self, fault: ExchangeFault) -> ExchangeFault:
+        """A fault after it and the others have been marked and described."""
+        for each in (fault, *fault.others):
+            self._mark(each)
+            self._described(each)
+        return fault
 
     def _mark(self, fault: ExchangeFault) -> None:
         """Show a fault that the chip reports in the registers of its tile."""
         if fault.number:
             self.state(fault.tile)["supervisor"]["exception"] = fault.number
-            self._runner.csr(_STATUS)[fault.tile] = fault.receive_error << _RECEIVE_ERROR_SHIFT
+            self._runner.csr(_STATUS)[fault.tile] = fault.receive_error << RECEIVE_ERROR_SHIFT
 
     def _described(self, fault: _Fault) -> _Fault:
         """The fault with what is known of its instruction."""
@@ -378,15 +362,25 @@ class Chip:
             fault.code = describe_code(self.memory, tile, fault.pc, Mode.SUPERVISOR, image)
         return fault
 
-    def _count_down(self, words: Mapping[int, int]) -> None:
+    def _receive(self, received: Received) -> None:
         """Take account of words from the host, of which tiles announce how many they expect."""
         counts = self._runner.csr(_RECEIVE_COUNT)
-        for number, count in words.items():
-            expected = int(counts[number])
-            if count > expected:
-                cause = f"the host has sent {count} words, INCOMING_DCOUNT announced {expected}"
-                raise ReceiveCountFault(cause, tile=number)
-            counts[number] = expected - count
+        left = counts.astype(np.int64) - received.words
+        faults = [
+            ReceiveCountFault(
+                f"the host sends {words} words, INCOMING_DCOUNT announced {counts[tile]}", tile=tile
+            )
+            for tile, words in zip(
+                np.flatnonzero(left < 0).tolist(), received.words[left < 0].tolist(), strict=True
+            )
+        ]
+        if faults:
+            faults[0].others = tuple(faults[1:])
+            raise self._noted(faults[0])
+        counts[:] = left
+        self._runner.csr(_CURSOR)[:] = received.cursors
+        at = self._progress["received"]
+        np.maximum(at, received.cycles.astype(np.uint64), out=at)
 
     # -- barriers -----------------------------------------------------------------------------
 
@@ -404,17 +398,21 @@ class Chip:
         has_none_left = (zones == ANS_ZONE) & (self._participations.left(self._count)[tiles] == 0)
         tiles = tiles[has_received | has_none_left]
         earliest = progress["cycle"][tiles] + np.uint64(SYNC.value)
-        self._resume(tiles, np.maximum(progress["released"][tiles], earliest), Phase.NONE)
+        known = np.maximum(progress["released"][tiles], progress["received"][tiles])
+        self._resume(tiles, np.maximum(known, earliest), progress["phase"][tiles])
         return bool(tiles.size)
 
     def _release_all(self) -> bool:
         """Complete a barrier of all tiles, if it can be; whether it was."""
         progress = self._progress
+        zone = self._complete_zone()
+        if zone is None:
+            return False
+        self._end_host_phase()
+        if not self._allows(zone):
+            return False
         waiting = self._that_are(Stop.SYNC.value)
         left = self._participations.left(self._count)
-        zone = complete_zone(self._count, progress["zone"][waiting], int(np.count_nonzero(left)))
-        if zone is None or not self._allows(zone):
-            return False
         arrived = waiting[group_of(progress["zone"][waiting]) == zone]
         automatic, registered = self._participations.take()
         arrivals = np.concatenate([progress["cycle"][arrived], registered])
@@ -425,6 +423,8 @@ class Chip:
         self._settle_pairs()
         if phase is Phase.GROUP:
             self._check_external(arrived)
+            assert self._host is not None
+            self._host.begin(self._count, arrived[is_master(progress["zone"][arrived])])
         self._runner.csr(_ANS_COUNT)[automatic] = left[automatic] - 1
         self._enter(automatic.astype(np.uint32), cycle, phase)
         self._resume(arrived, cycle, phase)
@@ -433,7 +433,22 @@ class Chip:
     def _allows(self, zone: int) -> bool:
         if zone == INTERNAL_ZONE:
             return True
-        return self._host is not None and self._host.complete(zone, self._waiting())
+        return self._host is not None and self._host.may_complete(zone)
+
+    def _complete_zone(self) -> int | None:
+        """The zone of the barrier to which all tiles have come, None if they have not."""
+        waiting = self._that_are(Stop.SYNC.value)
+        left = self._participations.left(self._count)
+        return complete_zone(
+            self._count, self._progress["zone"][waiting], int(np.count_nonzero(left))
+        )
+
+    def _end_host_phase(self) -> None:
+        if self._host is not None:
+            try:
+                self._host.end()
+            except ExchangeFault as fault:
+                raise self._noted(fault) from None
 
     def _check_external(self, arrived: Tiles) -> None:
         """At a barrier of a group no tile may be connected to another."""
@@ -462,6 +477,9 @@ class Chip:
     def _enter(self, tiles: Tiles, cycle: Any, phase: Phase) -> None:
         self._leave_phase(tiles, phase)
         self._progress["released"][tiles] = cycle
+        self._note_registers(tiles)
+
+    def _note_registers(self, tiles: Tiles) -> None:
         csr = self._runner.records.states["supervisor"]["csr"]
         self._progress["registers"][tiles] = csr[:, _EXCHANGE][tiles]
 
@@ -469,14 +487,24 @@ class Chip:
         self._enter(tiles, cycle, phase)
         self._runner.records.resume(tiles, cycle)
         self._progress["stop"][tiles] = RUNNING
+        self.contexts.break_after_barrier(tiles)
 
     # -- the end ------------------------------------------------------------------------------
 
     def _end(self) -> Outcome:
         has_stopped = self._progress["is_loaded"] & (self._progress["stop"] != RUNNING)
         cycle = int(self._progress["cycle"][has_stopped].max(initial=0))
-        is_stuck = bool(self._that_are(Stop.SYNC.value).size)
-        return self._outcome(End.STUCK if is_stuck else End.STOPPED, cycle)
+        if not self._that_are(Stop.SYNC.value).size:
+            return self._outcome(End.STOPPED, cycle)
+        if self._host is None:
+            return self._outcome(End.STUCK, cycle)
+        if self._complete_zone() is not None:
+            return self._outcome(End.HOST, cycle)
+        try:
+            self._host.check_requests()
+        except ExchangeFault as fault:
+            raise self._noted(fault) from None
+        return self._outcome(End.STUCK, cycle)
 
     def _outcome(self, end: End, cycle: int, broken: tuple[int, Stopped] | None = None) -> Outcome:
         stopped = dict(sorted(self._runner.stopped.items()))

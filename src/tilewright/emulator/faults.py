@@ -29,6 +29,12 @@ class TileFault(TilewrightError):
         return type(self)(self.cause, place)
 
 
+class RetirementBreakFault(TileFault):
+    """The debug port asked the context to stop."""
+
+    number, name, is_debug = 1, "RBRK", True
+
+
 class Break0Fault(TileFault):
     """`trap` with an even number."""
 
@@ -274,3 +280,80 @@ class OutsidePhaseFault(ExchangeFault):
     """Exchange instructions that no barrier of all tiles precedes."""
 
     name = "OUTSIDE_PHASE"
+
+
+# Of packets between tiles and the host. The chip reports few of them: its exchange blocks note some
+# in registers of their own, and the host waits in vain for the rest.
+
+
+class UnexpectedRequestFault(ExchangeFault):
+    """A request that the host does not expect: of a tile that owns nothing, or has not said so at
+    the barrier, or has sent one already."""
+
+    name = "UNEXPECTED_XREQ"
+
+
+class MissingRequestFault(ExchangeFault):
+    """Packets of a tile for which no owner has asked, or an owner that has not asked at all."""
+
+    name = "NO_XREQ"
+
+
+class PacketFault(ExchangeFault):
+    """Words sent to the host that are no packet."""
+
+    name = "MALFORMED_PACKET"
+
+
+class PacketDirectionFault(ExchangeFault):
+    """Words sent to the host with another direction control than that for both directions."""
+
+    name = "HOST_DIRECTION"
+
+
+class HostMuxFault(ExchangeFault):
+    """Packets of a tile that does not listen to its endpoint of the host."""
+
+    number, name = 7, "EXCONF"
+
+
+class HostControlFault(ExchangeFault):
+    """Controls of a receiver in a phase with the host, where packets say where words go."""
+
+    name = "HOST_CONTROL"
+
+
+class PacketWindowFault(ExchangeFault):
+    """A read whose words would land outside the window for packets (`packet-window`)."""
+
+    name = "PACKET_WINDOW"
+
+
+class PageCrossingFault(ExchangeFault):
+    """A packet that crosses the end of a page of host memory."""
+
+    name = "PAGE_CROSSING"
+
+
+class PageFault(ExchangeFault):
+    """A packet for host memory that is not attached, or beyond what can be."""
+
+    name = "PAGE_NOT_ATTACHED"
+
+
+class HostRaceFault(ExchangeFault):
+    """Packets of one time for the same host memory, of which one writes: their order is open."""
+
+    name = "HOST_RACE"
+
+
+class PayloadIntervalFault(ExchangeFault):
+    """A payload that is followed too soon (`payload-interval`)."""
+
+    name = "PAYLOAD_INTERVAL"
+
+
+class StreamEndFault(ExchangeFault):
+    """A stream of packets that its last read does not end, or that goes on after its end."""
+
+    name = "STREAM_END"

@@ -207,6 +207,10 @@ class TileRecords:
         The first row of exchange code from there on will end where what follows may depend on it.
         """
         self.schedules["supervisor"][tiles] = cycle
+        self.await_row(tiles)
+
+    def await_row(self, tiles: Tiles | int) -> None:
+        """Stop tiles where what follows their next row of exchange code may depend on it."""
         self.schedules["row"][tiles] = RowState.AWAITED
 
     def clear_logs(self, tiles: Tiles) -> None:

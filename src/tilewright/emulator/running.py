@@ -23,11 +23,13 @@ from tilewright.emulator.reference.tile import ReferenceTile, Stop, Stopped
 
 
 class Phase(IntEnum):
-    """What kind of barrier a tile has passed; a row of exchange code belongs to it."""
+    """What kind of barrier a tile has passed; rows of exchange code belong to it."""
 
     NONE = 0
     INTERNAL = 1
+    """There is one row, and the phase ends with it."""
     GROUP = 2
+    """With the host: there may be several, and the phase ends with the next barrier of all."""
 
 
 RUNNING = 0
@@ -42,6 +44,7 @@ PROGRESS = np.dtype(
         ("cycle", np.uint64),
         ("phase", np.uint8),
         ("released", np.uint64),
+        ("received", np.uint64),
         ("kinds", np.uint32),
         ("seen", np.int64),
         ("registers", np.uint32, len(EXCHANGE_CSRS)),
@@ -53,7 +56,8 @@ those of the stop.
 
 `released` is the cycle in which a barrier has let it go, `phase` what kind of barrier that was, and
 `registers` the control registers of the exchange at that moment. Of the events since then, `seen`
-have been looked at; `kinds` has the bits of their kinds.
+have been looked at; `kinds` has the bits of their kinds. `received` is the cycle in which the last
+word of the host has come.
 """
 
 _TO_PYTHON = (Ending.LEFT, Ending.WORKER)

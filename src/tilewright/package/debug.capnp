@@ -10,6 +10,7 @@ struct Debug {
   lines @4 :Lines;
   ranges @5 :Ranges;
   origins @6 :Origins;
+  tileText @7 :Data;         # u32, the text whose ranges each tile has; tiles share texts
 }
 
 struct Symbols {
@@ -27,7 +28,7 @@ struct Lines {
 }
 
 struct Ranges {
-  code @0 :Data;             # u32
+  text @0 :Data;             # u32, a text: what was written for a tile itself
   address @1 :Data;          # u32
   size @2 :Data;             # u32, bytes
   origin @3 :Data;           # u32, a row of origins

@@ -32,10 +32,14 @@ _NAMES = (
 
 @dataclass(frozen=True, eq=False)
 class CodeOfTiles(Table):
-    """Which code image each tile runs, by rising physical id; tiles share images."""
+    """Which code image and which text each tile runs, by rising physical id; tiles share both.
+
+    The image says which symbols and lines a tile has, the text which ranges.
+    """
 
     tile: Column[np.uint16] = Column(np.uint16)
     tile_code: Column[np.uint32] = Column(np.uint32)
+    tile_text: Column[np.uint32] = Column(np.uint32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +64,9 @@ class Lines(Table):
 
 @dataclass(frozen=True, eq=False)
 class Ranges(Table):
-    """Which code does which work, ordered by `code`, then `address`; `origin` is a row."""
+    """Which code does which work, ordered by `text`, then `address`; `origin` is a row."""
 
-    code: Column[np.uint32] = Column(np.uint32)
+    text: Column[np.uint32] = Column(np.uint32)
     address: Column[np.uint32] = Column(np.uint32)
     size: Column[np.uint32] = Column(np.uint32)
     origin: Column[np.uint32] = Column(np.uint32)
@@ -111,8 +115,11 @@ class Debug:
 
     def code_of(self, tile: int) -> int | None:
         """The code image of a tile, if it has one."""
-        rows = rows_of(self.tiles.tile, tile)
-        return int(self.tiles.tile_code[rows.start]) if rows else None
+        return self._of_tile(tile, self.tiles.tile_code)
+
+    def text_of(self, tile: int) -> int | None:
+        """The text of a tile, if it has one."""
+        return self._of_tile(tile, self.tiles.tile_text)
 
     def symbols_of(self, tile: int) -> Symbols:
         """The symbols of a tile's code, by address."""
@@ -124,10 +131,10 @@ class Debug:
 
     def place(self, tile: int, address: int) -> Place:
         """What is known of an address in a tile's code."""
-        code = self.code_of(tile)
-        symbol = self._at_or_before(self.symbols, code, address)
-        line = self._at_or_before(self.lines, code, address)
-        work = self._at_or_before(self.ranges, code, address)
+        code, text = self.code_of(tile), self.text_of(tile)
+        symbol = _at_or_before(self.symbols.code, self.symbols.address, code, address)
+        line = _at_or_before(self.lines.code, self.lines.address, code, address)
+        work = _at_or_before(self.ranges.text, self.ranges.address, text, address)
         offset = address - int(self.symbols.address[symbol]) if symbol is not None else 0
         if symbol is not None and 0 < int(self.symbols.size[symbol]) <= offset:
             symbol, offset = None, 0
@@ -146,15 +153,9 @@ class Debug:
             source=self._origin(self.origins.source, origin),
         )
 
-    def _at_or_before(
-        self, table: Symbols | Lines | Ranges, code: int | None, address: int
-    ) -> int | None:
-        """The last row of a code image that starts no later than `address`."""
-        if code is None:
-            return None
-        rows = rows_of(table.code, code)
-        after = table.address[rows.start : rows.stop].searchsorted(np.uint32(address), "right")
-        return rows.start + int(after) - 1 if after else None
+    def _of_tile(self, tile: int, column: U32) -> int | None:
+        rows = rows_of(self.tiles.tile, tile)
+        return int(column[rows.start]) if rows else None
 
     def _line(self, row: int) -> str:
         return f"{self.strings[self.lines.file[row]]}:{self.lines.line[row]}"
@@ -162,6 +163,15 @@ class Debug:
     def _origin(self, names: U32, origin: int | None) -> str | None:
         name = NONE if origin is None else int(names[origin])
         return None if name == NONE else self.strings[name]
+
+
+def _at_or_before(owners: U32, addresses: U32, owner: int | None, address: int) -> int | None:
+    """The last row of an owner that starts no later than `address`."""
+    if owner is None:
+        return None
+    rows = rows_of(owners, owner)
+    after = addresses[rows.start : rows.stop].searchsorted(np.uint32(address), "right")
+    return rows.start + int(after) - 1 if after else None
 
 
 def write_debug(debug: Debug) -> bytes:
@@ -199,8 +209,9 @@ def check_debug(debug: Debug) -> FaultList:
     faults = FaultList()
     check_strings(faults, "strings", debug.strings)
     check_ordered(faults, "tiles", debug.tiles, "tile", is_strict=True)
-    for name in ("symbols", "lines", "ranges"):
+    for name in ("symbols", "lines"):
         check_ordered(faults, name, getattr(debug, name), "code", "address")
+    check_ordered(faults, "ranges", debug.ranges, "text", "address")
     strings, origins = len(debug.strings), len(debug.origins)
     for name, column_name, is_optional in _NAMES:
         check_references(faults, name, getattr(debug, name), column_name, strings, is_optional)

@@ -21,6 +21,7 @@ class Unit(Enum):
     STEPS = "steps"
     """Turns of a worker."""
     HERTZ = "Hz"
+    BYTES_PER_SECOND = "B/s"
 
 
 class CostEvidence(Enum):
@@ -231,3 +232,16 @@ BASES_LOAD = Cost("load of an address and two base registers inside a row", 27, 
 
 ROW_JOIN = Cost("join of two sections of a row", 46, _CYCLES, _ESTIMATED)
 """A rule of a third party's stack."""
+
+
+# Packets between tiles and the host
+
+HOST_LATENCY = Cost("packet to the host until it is served", 1_500, _CYCLES, _ASSUMED, "host-time")
+"""A microsecond, as a round trip over the bus may take."""
+
+HOST_BANDWIDTH = Cost(
+    "transfer between host and tiles", 3_900_000_000, Unit.BYTES_PER_SECOND, _MEASURED, "host-time"
+)
+"""453,752,832 bytes in 116 ms, host barriers and copies on the host included. That packets of all
+tiles, of both directions, follow each other at this rate, each served no earlier than
+`HOST_LATENCY` after it has left its tile, is assumed."""

@@ -9,16 +9,16 @@ from tilewright.codegen.emit import Program, read_outputs, source_contents
 from tilewright.codegen.mid import MidGraph
 from tilewright.emulator.chip import Chip, End, Outcome
 from tilewright.emulator.images import Piece, TileImage
-from tilewright.target.geometry import TILES
+from tilewright.target.geometry import LOADER_FRAME_END, TILES
 from tilewright.target.topology import physical_tiles
 
 
 def loaded(planned: MidGraph, program: Program, given: Mapping[str, ArrayLike]) -> Chip:
     """A chip with a program and its sources."""
     chip = Chip()
-    kernels = tuple(Piece(each.address, each.data) for each in program.kernels.segments)
-    for tile, code in zip(physical_tiles(np.arange(TILES)).tolist(), program.code, strict=True):
-        chip.load(tile, TileImage((*kernels, Piece(program.entry, code)), program.entry))
+    for tile, physical in enumerate(physical_tiles(np.arange(TILES)).tolist()):
+        pieces = tuple(Piece(each.address, each.data) for each in program.code(tile))
+        chip.load(physical, TileImage(pieces, LOADER_FRAME_END))
     for tile, address, content in source_contents(planned, program, given):
         chip.memory.write(tile, address, content)
     return chip

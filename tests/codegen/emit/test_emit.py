@@ -14,6 +14,7 @@ from tilewright.codegen.emit import EmissionError, emit, read_outputs, source_co
 from tilewright.codegen.low import lower
 from tilewright.codegen.mid import MidGraph, PipelineConfig, evaluate_mid, plan
 from tilewright.graph import ComputeGraph, DType
+from tilewright.target.geometry import TILES
 from tilewright.target.topology import physical_tiles
 
 
@@ -256,9 +257,9 @@ def test_repeats_leave_code_as_it_was() -> None:
     chip = loaded(planned, program, given)
     finished(chip)
     first = read_outputs(planned, program, chip.memory.read)
-    for tile, content in enumerate(program.code):
-        physical = int(physical_tiles(np.array([tile]))[0])
-        assert chip.memory.read(physical, program.entry, len(content)) == content
+    for tile, physical in enumerate(physical_tiles(np.arange(TILES)).tolist()):
+        for piece in program.texts[tile].pieces:
+            assert chip.memory.read(physical, piece.address, len(piece.data)) == piece.data
     assert np.array_equal(first["y"], evaluate_mid(planned, given, {})["y"])
 
 
@@ -274,4 +275,4 @@ def test_arrays_are_checked() -> None:
 
 def test_programs_are_the_same_each_time() -> None:
     programs = [emit(lower(plan(biased(), PipelineConfig(tiles=40)).graph)) for _ in range(2)]
-    assert programs[0].code == programs[1].code
+    assert programs[0].texts == programs[1].texts

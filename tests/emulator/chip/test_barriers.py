@@ -1,6 +1,6 @@
 """Barriers: zones, automatic participation, time, and what is said of those that never complete."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,6 +8,7 @@ import pytest
 
 from tilewright.emulator.barriers import (
     Participations,
+    Received,
     Waiting,
     complete_zone,
     describe_tiles,
@@ -15,10 +16,11 @@ from tilewright.emulator.barriers import (
 )
 from tilewright.emulator.chip import Chip, End, Outcome
 from tilewright.emulator.events import EventKind
-from tilewright.emulator.fabric import Record
+from tilewright.emulator.fabric import Executed
 from tilewright.emulator.faults import InternalMuxFault, ReceiveCountFault
 from tilewright.emulator.images import TileImage
 from tilewright.emulator.memory import TileMemory
+from tilewright.emulator.records import Tiles
 from tilewright.isa import Mode
 from tilewright.target.csr import CSRS
 from tilewright.target.timing import INTERNAL_SYNC, SYNC
@@ -233,22 +235,36 @@ def test_without_a_host_its_barriers_never_complete(bench: "Bench", zone: int) -
 
 
 class Host:
-    """A port with credits; it notes what it is asked."""
+    """A port with credits, whose words arrive in one cycle; it notes what it is asked."""
 
-    def __init__(self, credits: int, words: int = 0) -> None:
+    def __init__(self, credits: int, words: int = 0, cycle: int = 0) -> None:
         self.credits = credits
         self.words = words
-        self.barriers: list[tuple[int, list[int]]] = []
-        self.records: list[Sequence[Record]] = []
+        self.cycle = cycle
+        self.phases: list[list[int]] = []
+        self.executed: list[Executed] = []
+        self.ended = 0
 
-    def complete(self, zone: int, waiting: Sequence[Waiting]) -> bool:
-        self.barriers.append((zone, [each.zone for each in waiting if each.zone > 1]))
+    def may_complete(self, zone: int) -> bool:
+        assert zone == 7
         self.credits -= 1
         return self.credits >= 0
 
-    def exchange(self, records: Sequence[Record], memory: TileMemory) -> Mapping[int, int]:
-        self.records.append(records)
-        return {0: self.words}
+    def begin(self, tiles: int, masters: Tiles) -> None:
+        assert tiles == 4
+        self.phases.append(masters.tolist())
+
+    def exchange(self, executed: Executed, memory: TileMemory) -> Received:
+        self.executed.append(executed)
+        words, cycles = np.zeros((2, len(memory.bytes)), np.int64)
+        words[0], cycles[0] = self.words, self.cycle
+        return Received(words, cycles, np.zeros_like(words))
+
+    def check_requests(self) -> None:
+        pass
+
+    def end(self) -> None:
+        self.ended += 1
 
 
 def test_the_host_completes_barriers_of_groups(bench: "Bench") -> None:
@@ -256,25 +272,40 @@ def test_the_host_completes_barriers_of_groups(bench: "Bench") -> None:
     owner, follower, idle = "sync 15\n delay 9\n sync 7", "sync 7\n sync 7", "sans 1\n sync 1"
     _, outcome = run(bench, owner, follower, idle, chip=Chip(4, host=host))
     assert outcome.end is End.STOPPED
-    assert host.barriers == [(7, [15, 7]), (7, [7, 7])]
+    assert host.phases == [[0], []]
+    assert host.ended == 2
 
 
 def test_the_host_gets_what_tiles_did_since_its_barrier(bench: "Bench") -> None:
     host = Host(1)
     text = "sync 7\n send 3, 0x14000, 1\n delay 9"
     run(bench, text, "sync 7", chip=Chip(4, host=host))
-    ((first, *others),) = host.records
+    (first,) = host.executed
     assert first.events["kind"].tolist() == [EventKind.SEND, EventKind.DELAY]
-    assert first.tile == 0
-    assert len(others) == 3
+    assert first.bounds.tolist() == [0, 2, 2, 2, 2]
 
 
-def test_a_barrier_without_credit_does_not_complete(bench: "Bench") -> None:
+def test_the_host_gets_rows_until_the_next_barrier(bench: "Bench") -> None:
+    """What follows a row waits until it has been served; later rows are of the same phase."""
+    host = Host(1)
+    text = "sync 7\n send 3, 0x14000, 1\n get $m1, $PC\n send 3, 0x14004, 1\n sync 3\n delay 9"
+    run(bench, text, "sync 7\n sync 3", chip=Chip(4, host=host))
+    sent = [each.events[each.events["kind"] == EventKind.SEND] for each in host.executed]
+    assert [each["arguments"][:, 1].tolist() for each in sent] == [[0x14000], [0x14004]]
+
+
+def test_a_barrier_without_credit_waits_for_the_host(bench: "Bench") -> None:
     _, outcome = run(bench, "sync 7\n sync 7", chip=Chip(4, host=Host(1)))
+    assert outcome.end is End.HOST
+    assert "a barrier waits for the host:\n  tiles 0-3 at sync 7 (GS2H)" in str(outcome)
+
+
+def test_a_barrier_that_others_have_not_reached_does_not_wait_for_the_host(bench: "Bench") -> None:
+    _, outcome = run(bench, "trap 0", "sync 7", chip=Chip(4, host=Host(1)))
     assert outcome.end is End.STUCK
 
 
-EXPECT_8 = "setzi $m0, 8\n put $INCOMING_DCOUNT, $m0\n sync 7\n delay 9\n sync 0"
+EXPECT_8 = "setzi $m0, 8\n put $INCOMING_DCOUNT, $m0\n sync 7\n send 1, 0x14000, 3\n sync 0"
 
 
 def test_words_of_the_host_count_down(bench: "Bench") -> None:
@@ -283,13 +314,19 @@ def test_words_of_the_host_count_down(bench: "Bench") -> None:
     assert csr(chip, 0, "INCOMING_DCOUNT") == 0
 
 
+def test_a_receive_waits_for_the_last_word(bench: "Bench") -> None:
+    host = Host(1, words=8, cycle=5000)
+    chip, _ = run(bench, f"{EXPECT_8}\n {COUNT}", "sync 7", chip=Chip(4, host=host))
+    assert m1(chip, 0) == 5000
+
+
 def test_too_few_words_of_the_host_leave_a_tile_waiting(bench: "Bench") -> None:
     _, outcome = run(bench, EXPECT_8, "sync 7", chip=Chip(4, host=Host(1, words=7)))
     assert "tile 0 at sync 0 (RECEIVE)" in str(outcome)
 
 
 def test_too_many_words_of_the_host(bench: "Bench") -> None:
-    with pytest.raises(ReceiveCountFault, match="tile 0: EXCONF: the host has sent 9 words"):
+    with pytest.raises(ReceiveCountFault, match="tile 0: EXCONF: the host sends 9 words"):
         run(bench, EXPECT_8, "sync 7", chip=Chip(4, host=Host(1, words=9)))
 
 

@@ -12,7 +12,7 @@ from tilewright.codegen.mid import MidGraph, PipelineConfig, evaluate_mid, forge
 from tilewright.emulator.chip import Chip, End
 from tilewright.emulator.images import Piece, TileImage
 from tilewright.errors import TilewrightError
-from tilewright.target.geometry import TILES
+from tilewright.target.geometry import LOADER_FRAME_END, TILES
 from tilewright.target.topology import physical_tiles
 
 _NAME = "minilm"
@@ -41,7 +41,7 @@ def program_figures() -> list[Figure]:
         Figure(f"program.{_NAME}.run_seconds", ended - ready, "s"),
         Figure(f"program.{_NAME}.cycles", outcome.cycle, "cycles"),
         Figure(f"program.{_NAME}.predicted", round(report(planned, config).total), "cycles"),
-        Figure(f"program.{_NAME}.code_bytes", max(map(len, program.code)), "bytes"),
+        Figure(f"program.{_NAME}.code_bytes", program.code_bytes, "bytes"),
         *(
             Figure(f"program.{_NAME}.cosine", _least_cosine(found[name], expected[name]), "ratio")
             for name in expected
@@ -62,9 +62,9 @@ def _arrays(graph: MidGraph) -> dict[str, np.ndarray]:
 
 def _loaded(graph: MidGraph, program: Program, arrays: dict[str, np.ndarray]) -> Chip:
     chip = Chip()
-    kernels = tuple(Piece(each.address, each.data) for each in program.kernels.segments)
-    for tile, code in zip(physical_tiles(np.arange(TILES)).tolist(), program.code, strict=True):
-        chip.load(tile, TileImage((*kernels, Piece(program.entry, code)), program.entry))
+    for tile, physical in enumerate(physical_tiles(np.arange(TILES)).tolist()):
+        pieces = tuple(Piece(each.address, each.data) for each in program.code(tile))
+        chip.load(physical, TileImage(pieces, LOADER_FRAME_END))
     for tile, address, content in source_contents(graph, program, arrays):
         chip.memory.write(tile, address, content)
     return chip

@@ -1,16 +1,28 @@
-"""Addresses of a schedule's buffers.
+"""The memory of a tile: where code may lie, and the addresses of a schedule's buffers behind it.
+
+Code fills three regions, in this order, as far as it needs them:
+
+    0x4c010-0x50000   entry, runtime, kernels, the tile's program
+    0x54000-0x58000   more of it
+    0x5c000-0x80000   still more; data begin at the next memory element
+
+Between them lie what packets of the host fill, and what the runtime keeps. Rows of the exchange
+are code, and must not share a memory element with what they move: so data begin where an element
+does.
 
 Groups of tiles start at tile 0, so tile 0 has every buffer: where they fit there, they fit on all
 tiles, and one address serves all.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.codegen.low import Block, BufferKind, TileSchedule, lifetimes
 from tilewright.codegen.mid import MemoryClass
 from tilewright.codegen.mid.orders import Indices
+from tilewright.codegen.mid.storage import WORD
 from tilewright.codegen.place import (
     MemoryNeed,
     MemoryPolicy,
@@ -27,68 +39,145 @@ from tilewright.codegen.place.policy import (
     ORDINARY_LOW,
     Arena,
 )
-from tilewright.target.geometry import MEMORY_BASE, MEMORY_END, REGION1_BASE, RUNTIME_STATE
+from tilewright.codegen.place.requests import NONE
+from tilewright.elf.arenas import ENTRY_STUB_SIZE
+from tilewright.target.geometry import (
+    ELEMENT_SIZE,
+    EXECUTABLE_END,
+    LOADER_FRAME_END,
+    MEMORY_BASE,
+    MEMORY_END,
+    REGION1_BASE,
+    RUNTIME_STATE,
+)
+from tilewright.target.host import PACKET_WINDOW
 
-CODE_LIMIT = RUNTIME_STATE[0]
-"""Kernels, programs with their rows lie below; behind it is what the runtime keeps."""
+Region = tuple[int, int]
+"""Addresses, half open."""
+
+CODE_REGIONS: tuple[Region, ...] = (
+    (LOADER_FRAME_END + ENTRY_STUB_SIZE, PACKET_WINDOW[0]),
+    (PACKET_WINDOW[1], RUNTIME_STATE[0]),
+    (RUNTIME_STATE[1], EXECUTABLE_END),
+)
+FIRST_DATA = RUNTIME_STATE[1]
+"""Where data begin if the code is short enough."""
+_ALIGNMENT = 16
 NOWHERE = -1
 """The address of a buffer that is never used, or has no memory of its own."""
 
 
-def place_buffers(schedule: TileSchedule) -> Indices:
-    """The address of each buffer, or `NOWHERE`.
+def data_start(code_end: int) -> int:
+    """Where data may begin behind code that ends here, with what is fetched beyond its end."""
+    elements = -(-(code_end - MEMORY_BASE) // ELEMENT_SIZE)
+    return max(FIRST_DATA, MEMORY_BASE + elements * ELEMENT_SIZE)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DataMemory:
+    """Where data lie: the address of each buffer, or `NOWHERE`, and that of cycle samples."""
+
+    addresses: Indices
+    samples: int
+
+
+def place_buffers(
+    schedule: TileSchedule,
+    start: int = FIRST_DATA,
+    *,
+    inputs: Collection[int] = (),
+    samples: int = 0,
+) -> DataMemory:
+    """Addresses, `start` or beyond, for all buffers, and for so many cycle samples.
+
+    `inputs` are source buffers that are filled before each run: they need no memory once nothing
+    reads them any more. All other sources keep theirs.
 
     Raises `PlacementError`, which tells what does not fit and what would help.
     """
-    life = lifetimes(schedule)
-    rows = [
-        buffer.id
-        for buffer in schedule.buffers
-        if life.last[buffer.id] >= life.first[buffer.id] and not _is_current(buffer.block)
-    ]
-    buffers = [schedule.buffers[each] for each in rows]
-    row_of = {each: row for row, each in enumerate(rows)}
-    resident = np.array([buffer.kind is BufferKind.SOURCE for buffer in buffers])
+    wants = {each.id: each for each in _buffer_wants(schedule, frozenset(inputs))}
+    if samples:
+        wants[len(schedule.buffers)] = _Want(len(schedule.buffers), WORD * samples, "cycle samples")
+    rows = {each: row for row, each in enumerate(wants)}
     requests = Requests.of(
-        tile=np.zeros(len(rows), np.int64),
-        size=np.array([buffer.bytes for buffer in buffers], np.int64),
-        alignment=np.array([max(buffer.alignment, 16) for buffer in buffers], np.int64),
-        tail=np.array([buffer.tail for buffer in buffers], np.int64),
-        first=life.first[rows],
-        last=life.last[rows],
-        resident=resident,
-        initialised=resident,
-        need=np.array([_need(buffer.memory) for buffer in buffers], np.int64),
-        sequence=np.array([_sequence(buffer.block) for buffer in buffers], np.int64),
-        value=np.array(rows, np.int64),
+        tile=np.zeros(len(wants), np.int64),
+        value=np.array([*wants], np.int64),
         separations=[
-            (row_of[one], row_of[other])
+            (rows[one], rows[other])
             for one, other in schedule.apart
-            if one in row_of and other in row_of
+            if one in rows and other in rows
         ],
+        **{
+            name: np.array([getattr(each, name) for each in wants.values()], np.int64)
+            for name in _COLUMNS
+        },
     )
-    names = {buffer.id: buffer.name for buffer in buffers}
-    placement = _placed(requests, lambda value: names[value])
-    addresses = np.full(len(schedule.buffers), NOWHERE, np.int64)
-    addresses[rows] = placement.address
-    return addresses
+    placement = _placed(requests, start, lambda value: wants[value].name)
+    addresses = np.full(len(schedule.buffers) + 1, NOWHERE, np.int64)
+    addresses[[*wants]] = placement.address
+    return DataMemory(addresses[:-1], int(addresses[-1]))
 
 
-def _placed(requests: Requests, name: Callable[[int], str]) -> Placement:
+@dataclass(frozen=True, slots=True)
+class _Want:
+    """What one buffer asks for; residents keep it throughout."""
+
+    id: int
+    size: int
+    name: str
+    alignment: int = _ALIGNMENT
+    tail: int = 0
+    first: int = 0
+    last: int = 0
+    resident: bool = True
+    initialised: bool = False
+    need: MemoryNeed = MemoryNeed.ANY
+    sequence: int = NONE
+
+
+_COLUMNS = (
+    "size", "alignment", "tail", "first", "last", "resident", "initialised", "need", "sequence"
+)  # fmt: skip
+
+
+def _buffer_wants(schedule: TileSchedule, inputs: frozenset[int]) -> Iterator[_Want]:
+    """What all buffers ask for that have memory of their own and are used."""
+    life = lifetimes(schedule)
+    for buffer in schedule.buffers:
+        first, last = int(life.first[buffer.id]), int(life.last[buffer.id])
+        if last < first or _is_current(buffer.block):
+            continue
+        is_kept = buffer.kind is BufferKind.SOURCE and buffer.id not in inputs
+        yield _Want(
+            buffer.id,
+            buffer.bytes,
+            buffer.name,
+            max(buffer.alignment, _ALIGNMENT),
+            buffer.tail,
+            first,
+            last,
+            resident=is_kept,
+            initialised=is_kept,
+            need=_need(buffer.memory),
+            sequence=_sequence(buffer.block),
+        )
+
+
+def _placed(requests: Requests, start: int, name: Callable[[int], str]) -> Placement:
     """With some of region 1 for what need not be interleaved, or else with all of it for both.
 
     Raises the first attempt's `PlacementError` if no attempt finds places.
     """
     try:
-        return place(requests, _policy(DEFAULT_CUT), name)
+        return place(requests, _policy(start, DEFAULT_CUT), name)
     except PlacementError as fault:
         try:
-            return place(requests, _policy(MEMORY_END), name)
+            return place(requests, _policy(start, MEMORY_END), name)
         except PlacementError:
             raise fault from None
 
 
-def _policy(cut: int) -> MemoryPolicy:
+def _policy(start: int, cut: int) -> MemoryPolicy:
     """Region 1 is one arena up to `cut`, and another behind it."""
     arenas = (
         Arena(ORDINARY_LOW, MEMORY_BASE, REGION1_BASE),
@@ -102,7 +191,7 @@ def _policy(cut: int) -> MemoryPolicy:
         arenas,
         resident=tuple(each for each in resident if each in names),
         transient=tuple(each for each in transient if each in names),
-        reserved=(Reservation("program", MEMORY_BASE, RUNTIME_STATE[1]),),
+        reserved=(Reservation("program", MEMORY_BASE, start),),
     )
 
 
@@ -111,7 +200,7 @@ def _is_current(block: Block | None) -> bool:
 
 
 def _sequence(block: Block | None) -> int:
-    return -1 if block is None else block.sequence
+    return NONE if block is None else block.sequence
 
 
 def _need(memory: MemoryClass) -> MemoryNeed:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -9,16 +10,21 @@ from tilewright.codegen.emit.addresses import Address, Value
 from tilewright.codegen.emit.faults import EmissionError
 from tilewright.codegen.low import Buffer
 from tilewright.codegen.mid import ElementOrder, Layout, Precision
+from tilewright.codegen.mid.storage import Storage
 from tilewright.device.kernels import KERNELS, Kernel, KernelFault
 from tilewright.device.kernels.spec import Array
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of the supervisor function `symbol` with these values in `$m2`, `$m3`, …"""
+    """A call of the supervisor function `symbol` with these values in `$m2`, `$m3`, …
+
+    `sizes` are those of the kernel's specification, where whoever makes the call knows them.
+    """
 
     kernel: str
     values: tuple[Value, ...]
+    sizes: tuple[tuple[str, int], ...] = ()
 
     @property
     def symbol(self) -> str:
@@ -45,6 +51,9 @@ class Operands:
         self._buffers = buffers
         self._addresses = addresses
 
+    def storage(self, buffer: int) -> Storage:
+        return self._buffers[buffer].slot.storage
+
     def layout(self, buffer: int) -> Layout:
         return self._buffers[buffer].layout
 
@@ -54,8 +63,11 @@ class Operands:
 
     def extents(self, buffer: int, tile: int) -> tuple[int, ...]:
         """Of a tile's shard, padding included, along (at least two) axes."""
-        layout = self.layout(buffer)
-        return tuple(int(extent) for _, extent in _ranges(layout, tile))
+        return tuple(extent for _, extent in self.ranges(buffer, tile))
+
+    def ranges(self, buffer: int, tile: int) -> list[tuple[int, int]]:
+        """First coordinates with extents."""
+        return _ranges(self.layout(buffer), tile)
 
     def starts(self, buffer: int, tile: int) -> tuple[int, ...]:
         """Where a tile's shard starts along the axes of `extents`."""
@@ -81,8 +93,16 @@ class Operands:
 
 
 def _ranges(layout: Layout, tile: int) -> list[tuple[int, int]]:
-    found = [(int(start), int(extent)) for start, extent in layout.shard(np.array(tile))]
-    return [(0, 1)] * (2 - len(found)) + found
+    return _ranges_of_tiles(layout)[tile]
+
+
+@lru_cache(maxsize=1024)
+def _ranges_of_tiles(layout: Layout) -> list[list[tuple[int, int]]]:
+    tiles = layout.format.tiles
+    lifted = [np.tile([0, 1], (tiles, 1))] * (2 - len(layout.shape))
+    found = [np.stack(each, axis=1) for each in layout.shard(np.arange(tiles))]
+    by_tile = np.stack([*lifted, *found], axis=1).tolist()
+    return [[(start, extent) for start, extent in axes] for axes in by_tile]
 
 
 def find_kernel(name: str) -> Kernel:
@@ -107,4 +127,4 @@ def kernel_call(kernel: Kernel, sizes: dict[str, int], places: Mapping[str, Valu
         else operand.value(sizes)
         for operand in kernel.operands
     )
-    return Call(kernel.name, values)
+    return Call(kernel.name, values, tuple(sizes.items()))

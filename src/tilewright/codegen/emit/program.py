@@ -1,114 +1,208 @@
 """A schedule as a program for every tile."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
 from tilewright.codegen.emit.addresses import buffer_addresses
-from tilewright.codegen.emit.code import TileCode
+from tilewright.codegen.emit.code import NO_ORIGIN, Piece, TileCode, TileText
 from tilewright.codegen.emit.faults import EmissionError
-from tilewright.codegen.emit.memory import CODE_LIMIT, place_buffers
+from tilewright.codegen.emit.linking import Library, Toolchain, assembled, regions_behind
+from tilewright.codegen.emit.memory import FIRST_DATA, DataMemory, data_start, place_buffers
 from tilewright.codegen.emit.work import CallWork, PhaseWork, RepeatWork, Work, Worker
 from tilewright.codegen.low import TileSchedule
+from tilewright.codegen.mid import WorkProvenance
 from tilewright.codegen.mid.orders import Indices
-from tilewright.device.kernels import KERNELS
-from tilewright.device.runtime import ADVANCE, RUNTIME
-from tilewright.elf.arenas import ENTRY_STUB_SIZE, Arena
-from tilewright.elf.assembler import assemble_file
+from tilewright.device.runtime import ADVANCE, FINISH, RENDEZVOUS, RUNTIME, SAMPLE, START_UP
 from tilewright.elf.image import Image
-from tilewright.elf.linker import Linker
-from tilewright.elf.object import ObjectFile
-from tilewright.target.geometry import LOADER_FRAME_END, TILES
+from tilewright.target.geometry import EXECUTABLE_END, LOADER_FRAME_END, TILES
 from tilewright.target.topology import physical_tiles
+from tilewright.tracing import span
 
-_ARENA = Arena("program", LOADER_FRAME_END + ENTRY_STUB_SIZE, CODE_LIMIT, is_executable=True)
+_ALWAYS = (START_UP, FINISH, RENDEZVOUS, ADVANCE)
+_MOST_PASSES = 8
+
+
+class Frame(Protocol):
+    """What programs do around the graph, and where what they exchange with the host lies."""
+
+    def functions(self, tile: int) -> Iterable[str]:
+        """What a (physical) tile calls, beside start-up and end, by symbol."""
+
+    def write(self, code: TileCode, tile: int, graph: Callable[[], None]) -> None:
+        """Write a (physical) tile's program between start-up and end; `graph` writes the graph."""
+
+
+class FrameMaker(Protocol):
+    """Makes the frame of a program whose data lie where `memory` says."""
+
+    def __call__(self, memory: DataMemory) -> Frame: ...
+
+
+class RunOnce:
+    """Run the graph once, with nothing around."""
+
+    def functions(self, tile: int) -> Iterable[str]:
+        return ()
+
+    def write(self, code: TileCode, tile: int, graph: Callable[[], None]) -> None:
+        graph()
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What code is made with."""
+
+    runtime: Path = RUNTIME
+    toolchain: Toolchain = assembled
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
     """What tiles hold before they start.
 
-    All tiles hold `kernels`; logical tile t also `code[t]`, from `entry` on, where it starts.
-    `addresses` are those of the schedule's buffers, on all tiles of theirs; a source's content is
-    to be loaded there.
+    Logical tile t holds `images[image_of[t]]`, kernels and runtime, and `texts[t]`; it starts at
+    `LOADER_FRAME_END`, where `entry_code` leads to its text. `memory` has the addresses of the
+    schedule's buffers, on all tiles of theirs; a source's content is to be loaded there. Texts
+    name origins by number.
     """
 
     schedule: TileSchedule
-    addresses: Indices
-    kernels: Image
-    entry: int
-    code: tuple[bytes, ...]
+    memory: DataMemory
+    work: tuple[Work, ...]
+    images: tuple[Image, ...]
+    image_of: tuple[int, ...]
+    texts: tuple[TileText, ...]
+    origins: tuple[WorkProvenance, ...]
+
+    @property
+    def addresses(self) -> Indices:
+        """Of the schedule's buffers."""
+        return self.memory.addresses
+
+    @property
+    def code_bytes(self) -> int:
+        """Bytes of the longest program, without kernels."""
+        return max(text.size for text in self.texts)
+
+    def code(self, tile: int) -> list[Piece]:
+        """All code of a logical tile, with the runtime's memory, by address."""
+        image, text = self.images[self.image_of[tile]], self.texts[tile]
+        linked = [Piece(each.address, each.data) for each in image.segments]
+        return sorted((*linked, entry_code(text), *text.pieces), key=lambda piece: piece.address)
 
 
-def emit(schedule: TileSchedule) -> Program:
+def entry_code(text: TileText) -> Piece:
+    """Where the loader starts a tile: a branch to its program."""
+    code = TileCode([(LOADER_FRAME_END, EXECUTABLE_END)], {})
+    code.add("bri t19", text.entry)
+    return code.finished().pieces[0]
+
+
+def emit(
+    schedule: TileSchedule,
+    *,
+    frame: FrameMaker | None = None,
+    environment: Environment | None = None,
+    inputs: Sequence[int] = (),
+    samples: int = 0,
+    samples_steps: bool = False,
+) -> Program:
     """The program of a schedule, for all tiles of the chip.
 
-    Tiles beyond those of the schedule only let phases pass. Raises `EmissionError` for what has no
-    kernel or no room, `PlacementError` for buffers that do not fit.
+    `frame` makes what stands around the graph; without it, tiles run the graph once and stop.
+    `inputs` are buffers that the frame fills before each run. A place for so many cycle `samples`
+    is set aside; with `samples_steps` one is taken behind each step, others by the frame.
+
+    Data begin behind the longest program; if that is longer than thought, it is written again with
+    data further up. Tiles beyond those of the schedule only let phases pass. Raises
+    `EmissionError` for what has no kernel or no room, `PlacementError` for buffers that do not fit.
     """
-    addresses = place_buffers(schedule)
-    work = Worker(schedule, buffer_addresses(schedule, addresses)).work(schedule.steps)
-    kernels = _linked(set(_symbols(work)))
-    physical = physical_tiles(np.arange(TILES)).tolist()
-    writer = _Writer(kernels, _end(kernels))
-    code = tuple(writer.code(work, tile, physical[tile]) for tile in range(TILES))
-    return Program(schedule, addresses, kernels, writer.entry, code)
+    environment = environment or Environment()
+    start = FIRST_DATA
+    for _ in range(_MOST_PASSES):
+        memory = place_buffers(schedule, start, inputs=inputs, samples=samples)
+        made = frame(memory) if frame is not None else RunOnce()
+        program = _written(schedule, memory, made, environment, samples_steps)
+        needed = data_start(max(text.end for text in program.texts))
+        if needed <= start:
+            return program
+        start = needed
+    raise EmissionError(f"programs grow beyond {start:#x} each time data make room for them")
 
 
-def _symbols(work: Sequence[Work]) -> Iterator[str]:
-    """The functions that work calls."""
+def _written(
+    schedule: TileSchedule,
+    memory: DataMemory,
+    frame: Frame,
+    environment: Environment,
+    is_sampled: bool,
+) -> Program:
+    work = Worker(schedule, buffer_addresses(schedule, memory.addresses)).work(schedule.steps)
+    tiles = physical_tiles(np.arange(TILES)).tolist()
+    framing = [frozenset(frame.functions(tile)) for tile in tiles]
+    symbols = frozenset(_symbols(work)).union(*framing)
+    with span("codegen.emit.assemble"):
+        library = Library(symbols, environment.runtime, environment.toolchain)
+    always = {*_ALWAYS, *([SAMPLE] if is_sampled else ())}
+    images: dict[Image, int] = {}
+    image_of, texts = [], []
+    origins: dict[WorkProvenance, int] = {}
+    with span("codegen.emit.write") as this:
+        for tile, physical in enumerate(tiles):
+            image = library.image({*always, *framing[tile], *_symbols(work, tile)})
+            image_of.append(images.setdefault(image, len(images)))
+            writer = _Writer(image, origins, is_sampled)
+            try:
+                texts.append(writer.text(work, frame, tile, physical))
+            except EmissionError as fault:
+                raise EmissionError(f"tile {tile}: {fault}") from fault
+        this.set(images=len(images), code_bytes=max(text.size for text in texts))
+    return Program(
+        schedule, memory, work, tuple(images), tuple(image_of), tuple(texts), tuple(origins)
+    )
+
+
+def _symbols(work: Sequence[Work], tile: int | None = None) -> Iterator[str]:
+    """The kernels that work calls, on any tile or on one."""
     for each in work:
         match each:
-            case CallWork():
-                yield from (call.symbol for calls in each.calls for call in calls)
+            case CallWork(calls=calls):
+                chosen = calls if tile is None else calls[tile : tile + 1]
+                yield from (call.symbol for of_tile in chosen for call in of_tile)
             case RepeatWork():
-                yield from _symbols(each.body)
-
-
-def _linked(symbols: set[str]) -> Image:
-    """Kernels with these symbols, and the runtime's functions, as one image."""
-    paths = {each.source for each in KERNELS.values() if each.symbol in symbols}
-    objects = [_assembled(path) for path in (RUNTIME, *sorted(paths))]
-    return Linker(objects, arenas=(_ARENA,)).link(entries=(ADVANCE, *sorted(symbols)))
-
-
-@lru_cache(maxsize=64)
-def _assembled(path: Path) -> ObjectFile:
-    return assemble_file(path).object
-
-
-def _end(kernels: Image) -> int:
-    """Where programs start: behind the kernels."""
-    return -(-max(segment.end for segment in kernels.segments) // 8) * 8
+                yield from _symbols(each.body, tile)
 
 
 class _Writer:
-    """Writes the code of tiles from `entry` on."""
+    """Writes the text of a tile behind its image."""
 
-    def __init__(self, kernels: Image, entry: int) -> None:
-        self._entries = kernels.entries
-        self.entry = entry
+    def __init__(self, image: Image, origins: dict[WorkProvenance, int], is_sampled: bool) -> None:
+        self._entries = image.entries
+        self._origins = origins
+        self._is_sampled = is_sampled
+        self._code = TileCode(regions_behind(image), image.entries)
 
-    def code(self, work: Sequence[Work], tile: int, physical: int) -> bytes:
+    def text(self, work: Sequence[Work], frame: Frame, tile: int, physical: int) -> TileText:
         """Of the logical tile `tile`. Raises `EmissionError` if it has no room."""
-        code = TileCode(self.entry, self._entries[ADVANCE])
-        code.start()
-        self._write(code, work, tile, physical)
-        code.end()
-        content = bytes(code)
-        end = self.entry + len(content)
-        if end > CODE_LIMIT:
-            raise EmissionError(
-                f"tile {tile}: {len(content):,} bytes of program behind the kernels would end at "
-                f"{end:#x}; code has room up to {CODE_LIMIT:#x}"
-            )
-        return content
+        code = self._code
+        code.call(START_UP)
 
-    def _write(self, code: TileCode, work: Sequence[Work], tile: int, physical: int) -> None:
+        def graph() -> None:
+            self._write(work, tile, physical)
+            code.begin(NO_ORIGIN)
+
+        frame.write(code, physical, graph)
+        code.call(FINISH)
+        return code.finished()
+
+    def _write(self, work: Sequence[Work], tile: int, physical: int) -> None:
+        code = self._code
         for each in work:
+            code.begin(self._origins.setdefault(each.provenance, len(self._origins)))
             match each:
                 case CallWork(calls=calls):
                     for call in calls[tile] if tile < len(calls) else ():
@@ -118,7 +212,9 @@ class _Writer:
                     code.exchange(row, list(_moving(each, physical)))
                 case RepeatWork(count=count):
                     with code.repeat(count, each.sequences):
-                        self._write(code, each.body, tile, physical)
+                        self._write(each.body, tile, physical)
+            if self._is_sampled and each.ends_step:
+                code.call(SAMPLE)
 
 
 def _moving(phase: PhaseWork, tile: int) -> Iterator[tuple[int, int, int]]:

@@ -1,95 +1,126 @@
-"""Another order of a tile's elements, as calls of the permuting kernel."""
+"""Elements of a tile brought to other places of its memory, as calls of the permuting kernels."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from tilewright.codegen.emit.addresses import Address
-from tilewright.codegen.emit.faults import EmissionError
+from tilewright.codegen.emit.addresses import Address, Literal
 from tilewright.codegen.emit.operands import Call
-from tilewright.codegen.emit.strides import even_runs
+from tilewright.codegen.emit.places import NOWHERE, find_elements, held_elements, padding
+from tilewright.codegen.emit.strides import even_runs, find_rows, shared
+from tilewright.codegen.low import Origin, inner_places
 from tilewright.codegen.mid import Layout
 from tilewright.codegen.mid.orders import Indices
+from tilewright.codegen.mid.storage import WORD, Storage
 
 _HALF = 2
-"""Bytes that the kernel moves."""
-_NOWHERE = -1
+_HALVES = WORD // _HALF
+_LONGEST = 0xFFFF
+"""Words of a row that the kernel takes."""
 
 
 def rearranging_calls(
-    source: Layout, source_address: Address, target: Layout, target_address: Address, tile: int
+    source: Storage, source_address: Address, target: Storage, target_address: Address, tile: int
 ) -> Iterator[Call]:
-    """The calls that fill a tile's target shard from its source shard.
+    """The calls that fill a tile's target shard from its source shard of the same elements.
 
-    Words of padding stay as they are. Raises `EmissionError` for words that are half padding,
-    elements of other sizes, and if the source shard lacks some.
+    Words of padding stay as they are. Raises `EmissionError` if the source shard lacks elements.
     """
-    if source.format.precision.bytes != target.format.precision.bytes:
-        raise EmissionError("no kernel of ours picks elements out of words")
-    halves = _halves(_source_offsets(source, target, tile), source.format.precision.bytes)
-    first, second = halves.reshape(-1, 2).T
-    (words,) = np.nonzero(first != _NOWHERE)
-    if np.any((first == _NOWHERE) != (second == _NOWHERE)):
-        raise EmissionError("no kernel of ours moves a half beside padding")
-    first, step = first[words], (second - first)[words]
-    starts = np.flatnonzero(
-        np.concatenate(
-            [
-                [True],
-                (np.diff(words) != 1) | (np.diff(step) != 0) | (np.diff(first) != 2 * step[:-1]),
-            ]
-        )[: len(words)]
-    )
-    pairs = np.diff(np.append(starts, len(words)))
-    places = np.stack([words[starts], first[starts]])
-    for row, rows, (z_pitch, x_pitch) in even_runs(places, np.stack([pairs, step[starts]])):
-        word, half = places[:, row].tolist()
+    size = target.format.precision.bytes
+    offsets = find_elements(source, tile, held_elements(target, tile))
+    yield from moving_calls(target_address, source_address, _scaled(offsets, size), size)
+
+
+def unpacking_calls(
+    origins: tuple[Origin, ...],
+    source: Storage,
+    source_address: Address,
+    target: Storage,
+    target_address: Address,
+    tile: int,
+) -> Iterator[Call]:
+    """The calls that fill a shard from words around its elements, which came from `origins`."""
+    size = target.format.precision.bytes
+    inner = np.full(source.layout.shard_elements, NOWHERE, np.int64)
+    for origin in origins:
+        inner = np.maximum(inner, inner_places(origin, source, tile))
+    words = find_elements(source, tile, held_elements(target, tile))
+    places = np.where(words == NOWHERE, NOWHERE, words * WORD + inner[words] * size)
+    yield from moving_calls(target_address, source_address, places, size)
+
+
+def clearing_calls(layout: Layout, address: Address, tile: int) -> Iterator[Call]:
+    """The calls that make a shard's padding 0."""
+    if layout.padded_shape == layout.shape:
+        return
+    size = layout.format.precision.bytes
+    offsets = np.flatnonzero(padding(layout, tile))
+    is_padding = np.zeros(-(-layout.shard_elements * size // WORD) * WORD, np.bool_)
+    is_padding[(offsets[:, None] * size + np.arange(size)).reshape(-1)] = True
+    of_words = is_padding.reshape(-1, WORD)
+    whole = np.all(of_words, axis=1)
+    parts = np.any(of_words, axis=1) & ~whole
+    zeros = Literal(bytes(WORD))
+    (words,) = np.nonzero(whole)
+    nothing = np.zeros((1, len(words)), np.int64)
+    yield from _permuting(address, zeros, words, nothing, nothing)
+    (words,) = np.nonzero(parts)
+    places = np.where(of_words[words], NOWHERE, words[:, None] * WORD + np.arange(WORD))
+    yield from _gathering(address, address, words, places)
+
+
+def moving_calls(target: Address, source: Address, places: Indices, size: int) -> Iterator[Call]:
+    """The calls that fill a target with elements of `size` bytes: `places` has a byte of the source
+    for each of them, NOWHERE for padding. What shares a word with padding has zeros beside it."""
+    per_word = WORD // min(size, WORD)
+    missing = -len(places) % per_word
+    elements = np.append(places, np.full(missing, NOWHERE)).reshape(-1, per_word)
+    of_bytes = np.where(
+        elements[:, :, None] == NOWHERE, NOWHERE, elements[:, :, None] + np.arange(size)
+    ).reshape(-1, WORD)
+    held = of_bytes != NOWHERE
+    if size < _HALF:
+        (words,) = np.nonzero(np.any(held, axis=1))
+        yield from _gathering(target, source, words, of_bytes[words])
+        return
+    (words,) = np.nonzero(np.all(held, axis=1))
+    first, second = of_bytes[words][:, ::_HALF].T // _HALF
+    yield from _permuting(target, source, words, first[None], (second - first)[None])
+    (words,) = np.nonzero(np.any(held, axis=1) & ~np.all(held, axis=1))
+    yield from _gathering(target, source, words, of_bytes[words])
+
+
+def _permuting(
+    target: Address, source: Address | Literal, words: Indices, places: Indices, steps: Indices
+) -> Iterator[Call]:
+    """Words of two halves each: the place of the first, and how far from it the second is."""
+    for found in find_rows(words, places, steps):
+        for rows in shared(found, _HALVES):
+            (place,), (step,), (pitch,) = rows.places, rows.steps, rows.pitches
+            at = source if isinstance(source, Literal) else source + _HALF * place
+            to = target + WORD * rows.word
+            yield Call("permute_16", (to, at, rows.word_pitch, pitch, step, rows.words, rows.rows))
+
+
+def _gathering(target: Address, source: Address, words: Indices, places: Indices) -> Iterator[Call]:
+    """Words of four bytes from anywhere, NOWHERE for a zero."""
+    if not len(words):
+        return
+    is_held = places != NOWHERE
+    base = places[np.arange(len(words)), np.argmax(is_held, axis=1)]
+    distances = np.where(is_held, places - base[:, None], 0)
+    # the first byte is read where the base is
+    masks = (is_held * np.array([0xFF << 8 * byte for byte in range(WORD)])).sum(axis=1)
+    shape = np.vstack([distances.T, masks])
+    for first, rows, (word_pitch, pitch) in even_runs(np.vstack([words, base]), shape):
+        _, *others, mask = shape[:, first].tolist()
+        numbers = [WORD * word_pitch, pitch, *others, mask, rows]
+        table = Literal(np.array([each & 0xFFFF_FFFF for each in numbers], "<u4").tobytes())
         yield Call(
-            "permute_16",
-            (
-                target_address + 2 * _HALF * word,
-                source_address + _HALF * half,
-                z_pitch,
-                x_pitch,
-                int(step[starts[row]]),
-                int(pairs[row]),
-                rows,
-            ),
+            "gather_8",
+            (target + WORD * int(words[first]), source + int(base[first]), table),
         )
 
 
-def _source_offsets(source: Layout, target: Layout, tile: int) -> Indices:
-    """For each offset of the target shard, where the element lies in the source's."""
-    wanted, is_wanted = _elements(target, tile)
-    present, is_present = _elements(source, tile)
-    places = np.flatnonzero(is_present)
-    order = np.argsort(present[places])
-    known = present[places][order]
-    found = np.searchsorted(known, wanted)
-    found_there = np.minimum(found, len(known) - 1)
-    if np.any(is_wanted & (known[found_there] != wanted)):
-        raise EmissionError(f"tile {tile} lacks elements of what it rearranges")
-    return np.where(is_wanted, places[order][found_there], _NOWHERE)
-
-
-def _elements(layout: Layout, tile: int) -> tuple[Indices, Indices]:
-    """The number of the element at each offset of a shard, and whether there is one."""
-    extents = [int(extent) for _, extent in layout.shard(np.array(tile))]
-    offsets = np.arange(int(np.prod(extents)))
-    coordinates, held = layout.coordinates(np.array(tile), offsets)
-    number = np.zeros_like(offsets)
-    for coordinate, extent in zip(coordinates, layout.shape, strict=True):
-        number = number * extent + coordinate
-    return number, held
-
-
-def _halves(offsets: Indices, element: int) -> Indices:
-    """Offsets of elements as those of halves: an even number, as atoms have room behind them."""
-    if element < _HALF:
-        raise EmissionError("no kernel of ours rearranges single bytes")
-    parts = element // _HALF
-    inside = np.arange(parts)
-    halves = np.where(
-        offsets[:, None] == _NOWHERE, _NOWHERE, offsets[:, None] * parts + inside
-    ).reshape(-1)
-    return np.append(halves, halves[-1:]) if len(halves) % 2 else halves
+def _scaled(offsets: Indices, size: int) -> Indices:
+    return np.where(offsets == NOWHERE, NOWHERE, offsets * size)

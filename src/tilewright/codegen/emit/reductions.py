@@ -22,12 +22,19 @@ class Reduction:
 
 def reduction(
     operands: Operands, step: KernelStep, tile: int, sums: int, terms: int, others: list[int]
-) -> Reduction:
-    """Adds a tile's own part of `sums` to the `terms` that have arrived, all in halves.
+) -> Reduction | None:
+    """Adds a tile's own part of `sums` to the `terms` that have arrived.
 
-    Of the fused operators it does the first two as far as they add: one row, one array.
+    Of the fused operators it does the first two as far as they add: one row, one array. None for
+    what no one call can do: other numbers than halves, several matrices, parts of panels.
     """
+    halves = (operands.precision(each) is Precision.F16 for each in (sums, step.result))
+    outer = (operands.extents(each, tile)[:-2] for each in (sums, step.result))
+    if not all(halves) or any(extent != 1 for extents in outer for extent in extents):
+        return None
     own, result = operands.matrix(sums, tile), operands.matrix(step.result, tile)
+    if own.columns != result.columns:
+        return None
     added: dict[str, Value] = {}
     fused, rest = step.fused, others
     while fused[:1] == ("add",) and rest:

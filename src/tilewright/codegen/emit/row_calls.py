@@ -20,12 +20,13 @@ from tilewright.device.kernels import KERNELS
 from tilewright.device.kernels.rowwise import apply_constants
 from tilewright.device.kernels.softmax import FEW_ROWS
 
-_NORMS = MappingProxyType({"layer_norm": ("gain", "bias"), "rms_norm": ("gain",)})
-"""By kernel, its vectors; a graph's norm may lack them."""
+_NORMS = ("layer_norm", "rms_norm")
 _WITHOUT = MappingProxyType({"gain": 1.0, "bias": 0.0})
 """What elements of a vector are that a norm lacks."""
 _DTYPES = MappingProxyType({Precision.F16: "<f2", Precision.F32: "<f4"})
-ROW_KERNELS = ("softmax", *_NORMS, "row_statistics", "row_apply")
+_STATISTICS = MappingProxyType({"row_statistics": "sums", "softmax_statistics": "figures"})
+"""By kernel, what it calls its result."""
+ROW_KERNELS = ("softmax", *_NORMS, *_STATISTICS, "row_apply", "softmax_apply")
 """What plans call them, without the precision."""
 
 
@@ -38,11 +39,14 @@ def row_calls(operands: Operands, step: KernelStep, tile: int) -> Iterator[Call]
     if kind == "softmax":
         yield from _softmax(operands, step, tile)
     elif kind in _NORMS:
-        yield _norm(operands, step, tile)
-    elif kind == "row_statistics":
-        yield _statistics(operands, step, tile)
+        yield from _norm(operands, step, tile)
+        yield from _padding(operands, step, tile)
+    elif kind in _STATISTICS:
+        yield _statistics(operands, step, tile, _STATISTICS[kind])
     else:
-        yield _applied(operands, step, tile)
+        applied = _normalised if kind == "row_apply" else _shared_out
+        yield applied(operands, step, tile)
+        yield from _padding(operands, step, tile)
 
 
 def _softmax(operands: Operands, step: KernelStep, tile: int) -> Iterator[Call]:
@@ -97,26 +101,23 @@ def bits(number: float) -> int:
     return int(np.float32(number).view(np.uint32))
 
 
-def _norm(operands: Operands, step: KernelStep, tile: int) -> Call:
-    """A norm of rows that lie whole on the tile."""
-    x, *vectors = step.operands
-    rows, stored = _rows_of(operands, step, tile)
-    columns = operands.layout(x).shape[-1]
-    atom = ATOM // operands.precision(x).bytes
-    if rows > 1 and stored != -(-columns // atom) * atom:
-        raise EmissionError(f"rows of {operands.name(x)} are further apart than their atoms")
+def _norm(operands: Operands, step: KernelStep, tile: int) -> Iterator[Call]:
+    """A norm of rows that lie whole on the tile; a bias that the kernel does not take is added."""
+    x, *given = step.operands
+    part = _part(operands, step, tile)
     kernel = find_kernel(step.kernel)
     (epsilon,) = step.numbers
-    return kernel_call(
-        kernel,
-        {"rows": rows, "n": columns},
-        {
-            "z": operands.at(step.result),
-            "x": operands.at(x),
-            **_vectors(operands, step, vectors, columns),
-            "epsilon": bits(epsilon),
-        },
-    )
+    z = operands.at(step.result)
+    vectors = _vectors(operands, step, given, part["n"])
+    places = {"z": z, "x": operands.at(x), **vectors, "epsilon": bits(epsilon)}
+    yield kernel_call(kernel, part, places)
+    taken = {array.name for array in kernel.arrays}
+    if len(given) == len(vectors) and not taken.issuperset(vectors):
+        atoms = _atoms(operands, x, part["n"])
+        width = atoms * ATOM // operands.precision(x).bytes
+        adding = find_kernel(step.kernel.replace("rms_norm", "add_row"))
+        sizes = {"rows": part["rows"], "width": width, "panels": 1}
+        yield kernel_call(adding, sizes, {"z": z, "x": z, "v": vectors["bias"]})
 
 
 def _vectors(
@@ -132,17 +133,17 @@ def _vectors(
     }
 
 
-def _statistics(operands: Operands, step: KernelStep, tile: int) -> Call:
+def _statistics(operands: Operands, step: KernelStep, tile: int, result: str) -> Call:
     """Figures of parts of rows."""
-    rows, columns = _rows_of(operands, step, tile)
-    places = {"sums": operands.at(step.result), "x": operands.at(step.operands[0])}
-    return kernel_call(find_kernel(step.kernel), {"rows": rows, "n": columns}, places)
+    part = _part(operands, step, tile)
+    places = {result: operands.at(step.result), "x": operands.at(step.operands[0])}
+    return kernel_call(find_kernel(step.kernel), part, places)
 
 
-def _applied(operands: Operands, step: KernelStep, tile: int) -> Call:
+def _normalised(operands: Operands, step: KernelStep, tile: int) -> Call:
     """A norm of parts of rows, from the figures of all parts."""
     x, *vectors, figures = step.operands
-    rows, columns = _rows_of(operands, step, tile)
+    part = _part(operands, step, tile)
     *_, parts, _ = operands.extents(figures, tile)
     (epsilon,) = step.numbers
     constants = apply_constants(
@@ -150,15 +151,51 @@ def _applied(operands: Operands, step: KernelStep, tile: int) -> Call:
     )
     return kernel_call(
         find_kernel(step.kernel),
-        {"rows": rows, "n": columns, "parts": parts},
+        {**part, "parts": parts},
         {
             "z": operands.at(step.result),
             "x": operands.at(x),
-            **_vectors(operands, step, vectors, columns),
+            **_vectors(operands, step, vectors, part["n"]),
             "sums": operands.at(figures),
             "constants": Literal(constants.tobytes()),
         },
     )
+
+
+def _shared_out(operands: Operands, step: KernelStep, tile: int) -> Call:
+    """Softmax of parts of rows, from the figures of all parts."""
+    x, figures = step.operands
+    *_, parts, _ = operands.extents(figures, tile)
+    places = {
+        "z": operands.at(step.result),
+        "x": operands.at(x),
+        "figures": operands.at(figures),
+    }
+    kernel = find_kernel(step.kernel)
+    return kernel_call(kernel, {**_part(operands, step, tile), "parts": parts}, places)
+
+
+def _part(operands: Operands, step: KernelStep, tile: int) -> dict[str, int]:
+    """Sizes of what a tile has of rows, without padding."""
+    x = step.operands[0]
+    rows, stored = _rows_of(operands, step, tile)
+    columns = min(stored, operands.layout(x).shape[-1] - operands.starts(x, tile)[-1])
+    if rows > 1 and stored != _atoms(operands, x, columns) * ATOM // operands.precision(x).bytes:
+        raise EmissionError(f"rows of {operands.name(x)} are further apart than their atoms")
+    return {"rows": rows, "n": columns}
+
+
+def _padding(operands: Operands, step: KernelStep, tile: int) -> Iterator[Call]:
+    """Zeros for atoms of padding, which only single rows have."""
+    x = step.operands[0]
+    atoms = _atoms(operands, x, _part(operands, step, tile)["n"])
+    stored = _atoms(operands, x, operands.extents(x, tile)[-1])
+    if stored > atoms:
+        yield Call("zero", (operands.at(step.result) + atoms * ATOM, stored - atoms))
+
+
+def _atoms(operands: Operands, buffer: int, elements: int) -> int:
+    return -(-elements * operands.precision(buffer).bytes // ATOM)
 
 
 def _rows_of(operands: Operands, step: KernelStep, tile: int) -> tuple[int, int]:

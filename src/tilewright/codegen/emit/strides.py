@@ -1,10 +1,12 @@
 """Work that repeats at even distances, found in lists."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tilewright.codegen.mid.orders import Indices
+from tilewright.target.geometry import WORKERS
 
 
 def even_runs(places: Indices, shape: Indices) -> Iterator[tuple[int, int, list[int]]]:
@@ -13,16 +15,109 @@ def even_runs(places: Indices, shape: Indices) -> Iterator[tuple[int, int, list[
     Gives the number of the first, how many there are, and by how much each of their places (rows)
     grows from one to the next: 0 if there is only one.
     """
-    first, entries = 0, places.shape[1]
+    entries = places.shape[1]
     steps, changes = np.diff(places), np.any(np.diff(shape), axis=0)
+    # Where an entry cannot follow the one before it as that one follows its own.
+    breaks = np.ones(max(entries - 1, 0), np.bool_)
+    breaks[1:] = np.any(steps[:, 1:] != steps[:, :-1], axis=0) | changes[1:]
+    ends = np.append(np.flatnonzero(breaks), entries - 1)
+    first = 0
     while first < entries:
         last = first + 1
-        while (
-            last < entries
-            and not changes[last - 1]
-            and np.array_equal(steps[:, last - 1], steps[:, first])
-        ):
-            last += 1
+        if last < entries and not changes[first]:
+            last = int(ends[np.searchsorted(ends, first, side="right")]) + 1
         pitches = steps[:, first].tolist() if last - first > 1 else [0] * len(places)
         yield first, last - first, pitches
         first = last
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """`rows` rows of `words` words of a target, and where the elements of operands lie for them.
+
+    Row j starts at word `word` + j · `word_pitch`. Of an operand it takes the elements `place` +
+    j · `pitch` + i · `step`.
+    """
+
+    word: int
+    words: int
+    rows: int
+    word_pitch: int
+    places: tuple[int, ...]
+    steps: tuple[int, ...]
+    pitches: tuple[int, ...]
+
+
+def find_rows(words: Indices, places: Indices, steps: Indices | None) -> Iterator[Rows]:
+    """The fewest rows, by a greedy search, that make up words of a target.
+
+    `places` has a row for each operand: the element that it gives to each word. With `steps`, of
+    the same shape, a word takes two elements, the second so far from the first.
+    """
+    shape = steps if steps is not None else np.zeros((1, len(words)), np.int64)
+    lines: list[tuple[int, ...]] = []
+    blocks: list[Rows] = []
+    count = len(places)
+    for first, length, (word_pitch, *pitches) in even_runs(np.vstack([words, places]), shape):
+        start = tuple(places[:, first].tolist())
+        inside = tuple(pitches) if steps is None else tuple(steps[:, first].tolist())
+        goes_on = steps is None or all(
+            pitch == 2 * step for pitch, step in zip(pitches, inside, strict=True)
+        )
+        if length == 1 or (word_pitch == 1 and goes_on):
+            lines.append((int(words[first]), *start, length, *inside))
+        else:
+            steps_inside = inside if steps is not None else (0,) * count
+            blocks.append(
+                Rows(int(words[first]), 1, length, word_pitch, start, steps_inside, tuple(pitches))
+            )
+    yield from blocks
+    if not lines:
+        return
+    columns = np.array(lines, np.int64).T
+    for first, length, (word_pitch, *pitches) in even_runs(
+        columns[: count + 1], columns[count + 1 :]
+    ):
+        word, *rest = columns[:, first].tolist()
+        yield Rows(
+            word,
+            rest[count],
+            length,
+            word_pitch,
+            tuple(rest[:count]),
+            tuple(rest[count + 1 :]),
+            tuple(pitches),
+        )
+
+
+def shared(rows: Rows, elements_per_word: int) -> Iterator[Rows]:
+    """The same work with a row or more for each worker, if rows are long enough to be cut."""
+    if rows.rows >= WORKERS or rows.words < 2 * WORKERS:
+        yield rows
+        return
+    part = rows.words // WORKERS
+    moved = tuple(step * elements_per_word for step in rows.steps)
+    for row in range(rows.rows):
+        places = _moved(rows.places, rows.pitches, row)
+        word = rows.word + row * rows.word_pitch
+        yield replace(
+            rows,
+            word=word,
+            words=part,
+            rows=WORKERS,
+            word_pitch=part,
+            places=places,
+            pitches=tuple(part * each for each in moved),
+        )
+        if rows.words % WORKERS:
+            yield replace(
+                rows,
+                word=word + WORKERS * part,
+                words=rows.words % WORKERS,
+                rows=1,
+                places=_moved(places, moved, WORKERS * part),
+            )
+
+
+def _moved(places: tuple[int, ...], by: tuple[int, ...], times: int) -> tuple[int, ...]:
+    return tuple(place + times * each for place, each in zip(places, by, strict=True))

@@ -1,6 +1,8 @@
 """The steps of a schedule, each as what all tiles do for it: kernel calls, rows, repeats."""
 
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -12,7 +14,7 @@ from tilewright.codegen.emit.calls import Calls
 from tilewright.codegen.emit.copies import copy_calls
 from tilewright.codegen.emit.faults import EmissionError
 from tilewright.codegen.emit.operands import Call
-from tilewright.codegen.emit.rearrange import rearranging_calls
+from tilewright.codegen.emit.rearrange import rearranging_calls, unpacking_calls
 from tilewright.codegen.low import (
     Buffer,
     CopyStep,
@@ -25,17 +27,22 @@ from tilewright.codegen.low import (
     exchange_phase,
 )
 from tilewright.codegen.low.schedule import ATOM
+from tilewright.codegen.mid import WorkProvenance
 from tilewright.codegen.mid.orders import Indices
 from tilewright.codegen.mid.storage import WORD
 from tilewright.exchange import Patches, Rows, encode, patches
 from tilewright.exchange import schedule as scheduled
+from tilewright.tracing import span
 
 
 @dataclass(frozen=True, slots=True)
 class CallWork:
-    """Calls, by logical tile."""
+    """Calls of a step, by logical tile."""
 
     calls: tuple[tuple[Call, ...], ...]
+    provenance: WorkProvenance
+    ends_step: bool = True
+    """False for what prepares memory for the step behind it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +51,8 @@ class PhaseWork:
 
     rows: Rows
     moving: tuple[tuple[int, Patches], ...]
+    provenance: WorkProvenance
+    ends_step: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +62,8 @@ class RepeatWork:
     count: int
     sequences: tuple[int, ...]
     body: "tuple[Work, ...]"
+    provenance: WorkProvenance
+    ends_step: bool = False
 
 
 Work: TypeAlias = CallWork | PhaseWork | RepeatWork
@@ -65,13 +76,24 @@ class Worker:
         self._schedule = schedule
         self._addresses = addresses
         self._calls = Calls(schedule.buffers, addresses)
+        self._made: dict[int, PhaseWork] = {}
+        """Phases, by the identity of their steps."""
 
     def work(self, steps: Sequence[LowStep]) -> tuple[Work, ...]:
         """What tiles do for these steps.
 
         Raises `EmissionError`, which names the operation, for what no kernel does.
         """
-        return tuple(self._work(steps))
+        with span("codegen.emit.exchange") as this:
+            phases = list(_phases(steps))
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                self._made = dict(zip(map(id, phases), pool.map(self._phase, phases), strict=True))
+            this.set(
+                phases=len(phases),
+                row_words=sum(len(each.rows.words) for each in self._made.values()),
+            )
+        with span("codegen.emit.calls"):
+            return tuple(self._work(steps))
 
     def _work(self, steps: Sequence[LowStep]) -> Iterator[Work]:
         begun: set[int] = set()
@@ -79,7 +101,8 @@ class Worker:
         for step in steps:
             yield from self._cleared(step, begun)
             if isinstance(step, RepeatStep):
-                yield RepeatWork(step.count, step.sequences, self.work(step.body))
+                body = tuple(self._work(step.body))
+                yield RepeatWork(step.count, step.sequences, body, step.provenance)
                 continue
             try:
                 yield self._simple(step)
@@ -92,9 +115,10 @@ class Worker:
                 return self._kernel(step)
             case CopyStep():
                 buffers, tiles = self._schedule.buffers, self._schedule.tiles
-                return CallWork(copy_calls(step, buffers, self._addresses, tiles))
+                calls = copy_calls(step, buffers, self._addresses, tiles)
+                return CallWork(calls, step.provenance)
             case ExchangeStep():
-                return self._phase(step)
+                return self._made[id(step)]
 
     def _cleared(self, step: LowStep, begun: set[int]) -> Iterator[Work]:
         """Zeros for padding that nothing fills: kernels compute with it."""
@@ -117,26 +141,29 @@ class Worker:
             if unfilled.any():
                 atoms = self._schedule.buffers[target].bytes // ATOM
                 call = Call("zero", (self._addresses[target], atoms))
-                yield CallWork(tuple((call,) if each else () for each in unfilled.tolist()))
+                calls = tuple((call,) if each else () for each in unfilled.tolist())
+                yield CallWork(calls, step.provenance, ends_step=False)
         begun |= targets
 
     def _kernel(self, step: KernelStep) -> Work:
         of_tile = self._rearranging if step.kernel.startswith("repack") else self._calls.of_step
-        return CallWork(tuple(tuple(of_tile(step, tile)) for tile in range(step.tiles)))
+        calls = tuple(tuple(of_tile(step, tile)) for tile in range(step.tiles))
+        return CallWork(calls, step.provenance)
 
     def _rearranging(self, step: KernelStep, tile: int) -> Iterator[Call]:
         (source,) = step.operands
-        layouts = (self._schedule.buffers[each].layout for each in (source, step.result))
-        of, to = layouts
-        return rearranging_calls(
-            of, self._addresses[source], to, self._addresses[step.result], tile
-        )
+        ends = []
+        for buffer in (source, step.result):
+            ends += [self._schedule.buffers[buffer].slot.storage, self._addresses[buffer]]
+        if step.origins:
+            return unpacking_calls(step.origins, *ends, tile)
+        return rearranging_calls(*ends, tile)
 
-    def _phase(self, step: ExchangeStep) -> Work:
+    def _phase(self, step: ExchangeStep) -> PhaseWork:
         placed, sources = [], []
         for source, target, moves in step.moves:
             if self._addresses[target].sequence is not None:
-                raise EmissionError("receives into a moving block")
+                raise EmissionError(f"{step.provenance.operation}: receives into a moving block")
             placed.append(Placed(moves, self._addresses[source].base, self._addresses[target].base))
             sources += [self._addresses[source]] * len(moves.words)
         rows = encode(scheduled(exchange_phase(placed)))
@@ -144,7 +171,17 @@ class Worker:
         for sequence in sorted({each.sequence for each in sources if each.sequence is not None}):
             steps = np.array([each.step if each.sequence == sequence else 0 for each in sources])
             moving.append((sequence, patches(rows, source_steps=steps)))
-        return PhaseWork(rows, tuple(moving))
+        return PhaseWork(rows, tuple(moving), step.provenance)
+
+
+def _phases(steps: Sequence[LowStep]) -> Iterator[ExchangeStep]:
+    """All phases, those of repeats once."""
+    for step in steps:
+        match step:
+            case ExchangeStep():
+                yield step
+            case RepeatStep():
+                yield from _phases(step.body)
 
 
 def _unfilled(buffer: Buffer, filled: Indices | None) -> NDArray[np.bool_]:

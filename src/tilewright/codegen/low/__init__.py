@@ -11,7 +11,7 @@ See docs/lowering.md.
 from tilewright.codegen.low.faults import LoweringError
 from tilewright.codegen.low.lifetimes import Lifetimes, lifetimes
 from tilewright.codegen.low.lower import lower
-from tilewright.codegen.low.moves import Copies, Moves, gathered, scattered
+from tilewright.codegen.low.moves import Copies, Moves, Origin, gathered, inner_places, scattered
 from tilewright.codegen.low.phases import Placed, exchange_phase
 from tilewright.codegen.low.schedule import (
     Block,
@@ -40,6 +40,7 @@ __all__ = [
     "LowStep",
     "LoweringError",
     "Moves",
+    "Origin",
     "Placed",
     "RepeatStep",
     "Sequence",
@@ -47,6 +48,7 @@ __all__ = [
     "Uses",
     "exchange_phase",
     "gathered",
+    "inner_places",
     "lifetimes",
     "lower",
     "scattered",

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tilewright.codegen.low.faults import LoweringError
-from tilewright.codegen.low.moves import Moves, Part, gathered, scattered
+from tilewright.codegen.low.moves import Moves, Origin, Part, gathered, scattered
 from tilewright.codegen.low.schedule import (
     Block,
     Buffer,
@@ -33,6 +33,7 @@ from tilewright.codegen.mid import (
     WorkProvenance,
     walk_steps,
 )
+from tilewright.tracing import span
 
 
 def lower(graph: MidGraph) -> TileSchedule:
@@ -41,7 +42,10 @@ def lower(graph: MidGraph) -> TileSchedule:
     Raises `LoweringError` for words that the exchange cannot move, and for a value that would have
     to be a block of two sequences.
     """
-    return _Lowering(graph).schedule()
+    with span("codegen.low.lower") as this:
+        schedule = _Lowering(graph).schedule()
+        this.set(buffers=len(schedule.buffers), steps=len(schedule.steps))
+    return schedule
 
 
 class _Lowering:
@@ -211,6 +215,8 @@ class _Work:
         self._dispatch = dispatch
         self._named = named
         self._provenance = provenance
+        self._origins: dict[str, tuple[Origin, ...]] = {}
+        """Of slots that have a word for each element of a finer source."""
 
     def steps(self, steps: tuple[Step, ...], window: int) -> Iterator[LowStep]:
         for step in steps:
@@ -220,7 +226,8 @@ class _Work:
                     for each in range(step.count):
                         yield from self.steps(step.body, each)
                 case Gather():
-                    parts = self._parts(step.moves)
+                    parts = list(self._parts(step.moves))
+                    self._remember(step.moves, parts)
                     moves = [
                         self._gathered(*move, window, part)
                         for move, part in zip(step.moves, parts, strict=True)
@@ -232,6 +239,12 @@ class _Work:
                     yield from self._exchange(moves)
                 case KernelCall():
                     yield self._call(step, window)
+
+    def _remember(self, moves: tuple[tuple[str, str], ...], parts: list[Part | None]) -> None:
+        for (source, target), part in zip(moves, parts, strict=True):
+            of, to = self._dispatch.slot(source).storage, self._dispatch.slot(target).storage
+            if of.format.precision.bytes < to.format.precision.bytes:
+                self._origins[target] = (*self._origins.get(target, ()), Origin(of, part))
 
     def _parts(self, moves: tuple[tuple[str, str], ...]) -> Iterator[Part | None]:
         """What each move fills: parts of a concatenation one after the other."""
@@ -291,6 +304,7 @@ class _Work:
             call.fused,
             call.numbers,
             self._provenance,
+            self._origins.get(call.operands[0], ()),
         )
 
 

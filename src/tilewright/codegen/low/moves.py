@@ -96,6 +96,28 @@ def gathered(source: Storage, target: Slot, window: int = 0, part: Part | None =
     return _spread(runs, tiles, layout.replica_tiles, source.layout.replica_tiles)
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a slot of whole words, for elements of a finer source, was gathered from."""
+
+    source: Storage
+    part: Part | None
+
+
+def inner_places(origin: Origin, target: Storage, tile: int) -> Indices:
+    """For each word of a tile's shard of `target` which element of it, counted from 0, is the one
+    that was gathered for it from `origin`; -1 where none was."""
+    layout = target.layout
+    size = origin.source.format.precision.bytes
+    finder = _Finder(target, size, origin.source.locate, origin.part)
+    coordinates, held = layout.coordinates(np.array(tile), np.arange(layout.shard_elements))
+    held &= finder.wants(coordinates)
+    found = np.full(layout.shard_elements, -1, np.int64)
+    _, place = finder.find([each[held] for each in coordinates], int(np.count_nonzero(held)))
+    found[held] = place % finder.source_group
+    return found
+
+
 def scattered(source: Storage, arriving: Storage) -> Moves:
     """What brings the other terms of a sum to the tiles that own its parts.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
-from tilewright.codegen.low.moves import Copies, Moves
+from tilewright.codegen.low.moves import Copies, Moves, Origin
 from tilewright.codegen.mid import Layout, MemoryClass, Slot, WorkProvenance
 
 ATOM = 8
@@ -123,6 +123,8 @@ class KernelStep:
     numbers: tuple[float, ...]
     """What the kernel is told beside its operands."""
     provenance: WorkProvenance
+    origins: tuple[Origin, ...] = ()
+    """Of a kernel that picks elements out of words: where its operand's words came from."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,6 +11,7 @@ from functools import lru_cache
 from math import prod
 
 from tilewright.codegen.mid.candidates import OperandSpec
+from tilewright.codegen.mid.casting import casting
 from tilewright.codegen.mid.cost import CostModel, OperatorBytes, OperatorCost
 from tilewright.codegen.mid.dispatch import Gather, KernelCall, OperatorDispatch, Slot, Step
 from tilewright.codegen.mid.distributions import suits
@@ -25,7 +26,6 @@ from tilewright.codegen.mid.prices import (
     clear_cycles,
     copy_cycles,
     permuted_cycles,
-    vector_cycles,
 )
 from tilewright.codegen.mid.rows import received_runs
 from tilewright.codegen.mid.storage import Storage, keeps_words, moves_whole_words
@@ -88,16 +88,14 @@ def _cast(storage: Storage, precision: Precision, scale: int) -> Conversion:
     source = storage.format
     format = source.with_precision(precision, scale)
     target = Storage(format, storage.base, storage.view)
-    kernel = CATALOGUE[f"cast_{source.precision.value}_{precision.value}"]
-    elements = target.layout.shard_elements
-    call = KernelCall(kernel.name, ("plain",), ("operand 0",), "result")
+    cast = casting(storage, target)
     return Conversion(
         "CastPrecision",
         storage,
         target,
-        OperatorCost(conversion=float(vector_cycles(kernel.name, elements))),
-        OperatorBytes(result=target.layout.shard_bytes),
-        OperatorDispatch((Slot("operand 0", storage), Slot("result", target)), (call,)),
+        OperatorCost(conversion=cast.cycles),
+        OperatorBytes(transient=cast.transient, result=target.layout.shard_bytes),
+        cast.dispatch,
     )
 
 

@@ -1,9 +1,8 @@
 """The kernels that plans call: names, modes, memory needs, rates, and whether they exist.
 
-A kernel that is not written is `REQUIRED`. `KernelPolicy.PREDICT` plans with it all the same, which
-is good for predictions; such a plan cannot be built, and says so. `KernelPolicy.BUILD` refuses it.
-Of those that are written some lack a mode or a size, which emission refuses (docs/emission.md).
-Rates are estimates from `target.rates`, also of those that exist.
+All of the catalogue are written. One that a configuration calls `REQUIRED` is not:
+`KernelPolicy.PREDICT` plans with it all the same, which is good for predictions; such a plan cannot
+be built, and says so. `KernelPolicy.BUILD` refuses it. Rates are estimates from `target.rates`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -71,8 +70,7 @@ def _spec(
     call: Cost = rates.VECTOR_CALL,
     factor: float = 1.0,
 ) -> KernelSpec:
-    status = KernelStatus.REQUIRED if name in _NOT_WRITTEN else KernelStatus.IMPLEMENTED
-    return KernelSpec(name, modes, status, rate, call, factor)
+    return KernelSpec(name, modes, KernelStatus.IMPLEMENTED, rate, call, factor)
 
 
 def _matrix(name: str, tail: int) -> KernelSpec:
@@ -88,28 +86,22 @@ def _matrix(name: str, tail: int) -> KernelSpec:
     )
 
 
-_ROW_OPERATORS = ("softmax", "layer_norm", "rms_norm", "reduce")
+_ROW_OPERATORS = ("softmax", "layer_norm", "rms_norm")
+_REDUCTIONS = ("reduce_sum", "reduce_max")
 _ORDERS = ("row", "output", "outputᵀ")
 _RATE_OF = {
     "rms_norm": "layer_norm",
-    "reduce": "row_reduce",
+    "reduce_sum": "row_reduce",
+    "reduce_max": "row_reduce",
 }
 _POINTWISE = (
     *("add", "sub", "mul", "div", "gelu", "gelu_tanh", "relu", "silu", "sigmoid", "tanh"),
     *("exp", "sqrt"),
 )
 _SUFFIXES = {Precision.F16: 1.0, Precision.F32: rates.F32_FACTOR}
-_WRITTEN_CASTS = ("cast_f16_f32", "cast_f32_f16")
-_NOT_WRITTEN = frozenset(
-    {
-        *("reduce_f16", "reduce_f32", "repack_unpack"),
-        *(f"softmax_{stage}_f{bits}" for stage in ("statistics", "apply") for bits in (16, 32)),
-        *(
-            name
-            for source, target in permutations(Precision, 2)
-            if (name := f"cast_{source.value}_{target.value}") not in _WRITTEN_CASTS
-        ),
-    }
+_CASTS = (
+    *permutations((Precision.F8F143, Precision.F16, Precision.F32), 2),
+    (Precision.I32, Precision.F32),
 )
 
 
@@ -129,11 +121,13 @@ def _specs() -> Iterable[KernelSpec]:
             yield _vector(operation, precision, ("elementwise", "broadcast"))
         for operation in _ROW_OPERATORS:
             yield _vector(operation, precision, _ORDERS)
+        for operation in _REDUCTIONS:
+            yield _vector(operation, precision, ("row",))
         for stage in ("statistics", "apply"):
             yield _vector(f"row_{stage}", precision, _ORDERS)
             yield _vector(f"softmax_{stage}", precision, _ORDERS)
         yield _spec(f"epilogue_{precision.value}", ("fused",), factor=_SUFFIXES[precision])
-    for source, target in permutations(Precision, 2):
+    for source, target in _CASTS:
         yield _cast(source, target)
     yield _spec("copy", ("plain",), call=rates.COPY_CALL)
     for name in ("panel", "transpose", "unpack"):

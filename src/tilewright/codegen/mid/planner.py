@@ -8,12 +8,13 @@ is missing.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from tilewright.codegen.mid.assembly import assemble
 from tilewright.codegen.mid.budget import MemoryUse, memory_use
 from tilewright.codegen.mid.config import PipelineConfig
 from tilewright.codegen.mid.faults import DoesNotFit, FormatError, PlanError
+from tilewright.codegen.mid.ideal import ideal_cycles
 from tilewright.codegen.mid.kernels import KernelPolicy
 from tilewright.codegen.mid.layout import resolve
 from tilewright.codegen.mid.midgraph import MidGraph, MidOperation, walk_steps
@@ -23,6 +24,7 @@ from tilewright.codegen.mid.storage import Storage
 from tilewright.codegen.mid.verify import verify
 from tilewright.graph import ComputeGraph, SourceKind
 from tilewright.target.geometry import TILES
+from tilewright.tracing import Span, span
 
 PRICES = (0.0, 1 / 64, 1 / 16, 1 / 4, 1.0, 8.0, 64.0)
 """In cycles per resident byte, tried first: from a copy wherever it helps to one of everything."""
@@ -63,14 +65,33 @@ def plan(graph: ComputeGraph, config: PipelineConfig | None = None) -> Planned:
     the policy, DoesNotFit (with the operator, the memory needed and available, and the nearest
     change that would help) where the memory of a tile does not suffice.
     """
-    graph.verify()
     config = config or PipelineConfig()
-    try:
-        return _Planner(graph, config).planned()
-    except PlanError as fault:
-        if config.policy is KernelPolicy.BUILD and not isinstance(fault, DoesNotFit):
-            raise _missing_kernels(graph, config, fault) from fault
-        raise
+    with span("codegen.mid.plan", graph=graph.name, tiles=config.tiles) as this:
+        graph.verify()
+        try:
+            planned = _Planner(graph, config).planned()
+        except PlanError as fault:
+            if config.policy is KernelPolicy.BUILD and not isinstance(fault, DoesNotFit):
+                raise _missing_kernels(graph, config, fault) from fault
+            raise
+        _say(this, planned.graph)
+    return planned
+
+
+def _say(this: Span, graph: MidGraph) -> None:
+    """What a plan amounts to: cycles of a run by part, phases, and the products' ideal cycles."""
+    planned = [
+        (step, step.plan, runs)
+        for step, runs in walk_steps(graph.steps)
+        if isinstance(step, MidOperation) and step.plan is not None
+    ]
+    this.set(
+        operations=len(planned),
+        cycles=round(graph.cost.total),
+        **{part: round(cycles) for part, cycles in asdict(graph.cost).items()},
+        phases=sum(runs * plan.dispatch.phases() for _, plan, runs in planned),
+        ideal=round(sum(runs * ideal_cycles(step, graph.tiles) for step, _, runs in planned)),
+    )
 
 
 def _missing_kernels(graph: ComputeGraph, config: PipelineConfig, fault: PlanError) -> PlanError:

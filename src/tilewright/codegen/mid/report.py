@@ -1,16 +1,13 @@
 """What a plan predicts, as rows and totals: for `tilewright plan`, benchmarks and tests."""
 
 from dataclasses import asdict, dataclass
-from math import prod
 from typing import Any
 
 from tilewright.codegen.mid.config import PipelineConfig
+from tilewright.codegen.mid.ideal import ideal_cycles
 from tilewright.codegen.mid.kernels import KernelStatus
 from tilewright.codegen.mid.midgraph import MidOperation, walk_steps
-from tilewright.codegen.mid.orders import Precision
 from tilewright.codegen.mid.planner import Planned
-from tilewright.graph import operators
-from tilewright.target import rates
 from tilewright.target.timing import CLOCK
 
 PARTS = ("compute", "exchange", "sync", "reduction", "conversion")
@@ -104,7 +101,7 @@ def report(planned: Planned, config: PipelineConfig) -> PlanReport:
         rows.append(_row(step, runs, config.tiles))
         kernels.update(dict.fromkeys(step.plan.kernels))
         phases += runs * step.plan.dispatch.phases()
-        work += runs * _ideal_cycles(step, config.tiles)
+        work += runs * ideal_cycles(step, config.tiles)
     cost = planned.graph.cost
     missing = [name for name in kernels if _is_missing(name, config)]
     return PlanReport(
@@ -133,7 +130,7 @@ def _is_missing(name: str, config: PipelineConfig) -> bool:
 def _row(step: MidOperation, runs: int, tiles: int) -> ReportRow:
     assert step.plan is not None
     cost, size = step.plan.cost, step.plan.bytes
-    ideal = _ideal_cycles(step, tiles)
+    ideal = ideal_cycles(step, tiles)
     kind = step.kind
     for epilogue in step.epilogues:
         kind += f"+{epilogue.operator.mnemonic}"
@@ -150,20 +147,3 @@ def _row(step: MidOperation, runs: int, tiles: int) -> ReportRow:
         step.result.storage.layout.shard_bytes,
         ideal / cost.total if ideal and cost.total else None,
     )
-
-
-def _ideal_cycles(step: MidOperation, tiles: int) -> float:
-    """Cycles of a product's multiply-adds on all tiles at their peak; 0 for other work."""
-    shape = step.result.storage.shape
-    if isinstance(step.operator, operators.Gemm):
-        a = step.operands[0].storage.shape
-        inner = a[-2] if step.operator.transpose_a else a[-1]
-        macs = prod(shape) * inner
-    elif isinstance(step.operator, operators.Attention):
-        q, k = (operand.storage.shape for operand in step.operands[:2])
-        macs = prod(shape[:-1]) * k[-2] * (q[-1] + shape[-1])
-    else:
-        return 0.0
-    assert step.plan is not None
-    peak = rates.MACS_F32 if step.plan.compute is Precision.F32 else rates.MACS_F16
-    return macs / (peak.value * tiles)

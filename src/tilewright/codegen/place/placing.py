@@ -12,6 +12,7 @@ from tilewright.codegen.place.placement import Placement, usage
 from tilewright.codegen.place.policy import MemoryPolicy
 from tilewright.codegen.place.problem import Problem
 from tilewright.codegen.place.requests import Ints, Requests
+from tilewright.tracing import span
 
 
 def place(
@@ -26,7 +27,13 @@ def place(
     Raises `RequestError` for requests that contradict each other, `PlacementError` if a tile's
     requests do not fit.
     """
-    policy = policy or MemoryPolicy.ipu21()
+    with span("codegen.place.place", requests=len(requests)) as this:
+        placement = _placed(requests, policy or MemoryPolicy.ipu21(), names)
+        this.set(bytes=int(placement.peak.sum(axis=1).max(initial=0)))
+    return placement
+
+
+def _placed(requests: Requests, policy: MemoryPolicy, names: Names | None) -> Placement:
     blocks = join(requests)
     check_fixed(requests, blocks, policy)
     problem = Problem(blocks, policy)

@@ -1,12 +1,12 @@
 """The kernels that ship with tilewright: assembly, specification, reference and cost of each.
 
-- `KERNELS`, `find_kernel`, `REQUIRED`: the registry
+- `KERNELS`, `find_kernel`: the registry
 - `Kernel`, `Array`, `Scalar`, `Size`, `Role`, `Memory`, `Accuracy`, `EXACT`: to describe a kernel
 - `try_kernel`, `Trial`, `place_arrays`, `sample_inputs`: to run one against its reference
 - `KernelFault`: a kernel used as its specification does not allow
 """
 
-from tilewright.device.kernels.registry import KERNELS, REQUIRED, find_kernel
+from tilewright.device.kernels.registry import KERNELS, find_kernel
 from tilewright.device.kernels.spec import (
     EXACT,
     Accuracy,
@@ -23,7 +23,6 @@ from tilewright.device.kernels.trial import Trial, place_arrays, sample_inputs, 
 __all__ = [
     "EXACT",
     "KERNELS",
-    "REQUIRED",
     "Accuracy",
     "Array",
     "Kernel",

@@ -29,13 +29,13 @@ from tilewright.target.timing import worker_steps
 
 Operation = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 
-_OPERATIONS: dict[str, tuple[str, Operation]] = {
+OPERATIONS: dict[str, tuple[str, Operation]] = {
     "add": ("x + y", np.add),
     "sub": ("x - y", np.subtract),
     "mul": ("x · y", np.multiply),
     "div": ("x / y", np.divide),
 }
-_TYPES = {"f16": "f2", "f32": "f4"}
+TYPES = {"f16": "f2", "f32": "f4"}
 _STORED = 4
 _EXAMPLE_STEPS = (25, 3)
 """Of a worker with one atom, and for each more: `add_f16` has a file of its own."""
@@ -67,7 +67,7 @@ def _cycles(full: str, dtype: str, with_scalar: bool) -> Callable[[Sizes, Places
     return vector_cycles(dtype, _STORED, *_steps(full, with_scalar), padding_saves)
 
 
-def _sample(name: str) -> Sample:
+def sample_of(name: str) -> Sample:
     return _away_from_zero if name == "div" else normal
 
 
@@ -84,16 +84,16 @@ def _one(sizes: Sizes) -> int:
 
 
 def _of_arrays(name: str, type_name: str) -> Kernel:
-    formula, operation = _OPERATIONS[name]
-    dtype, full = _TYPES[type_name], f"{name}_{type_name}"
+    formula, operation = OPERATIONS[name]
+    dtype, full = TYPES[type_name], f"{name}_{type_name}"
     return Kernel(
         name=full,
         summary=f"z = {formula}",
         source=source("add_f16.S" if full == "add_f16" else "binary.S"),
         operands=(
             vector("z", dtype, Role.RESULT),
-            vector("x", dtype, sample=_sample(name)),
-            vector("y", dtype, sample=_sample(name)),
+            vector("x", dtype, sample=sample_of(name)),
+            vector("y", dtype, sample=sample_of(name)),
             atom_count(dtype),
         ),
         sizes=(N,),
@@ -105,16 +105,16 @@ def _of_arrays(name: str, type_name: str) -> Kernel:
 
 
 def _with_scalar(name: str, type_name: str) -> Kernel:
-    formula, operation = _OPERATIONS[name]
-    dtype = _TYPES[type_name]
+    formula, operation = OPERATIONS[name]
+    dtype = TYPES[type_name]
     return Kernel(
         name=f"{name}_scalar_{type_name}",
         summary=f"z = {formula} for one value y",
         source=source("binary.S"),
         operands=(
             vector("z", dtype, Role.RESULT),
-            vector("x", dtype, sample=_sample(name)),
-            Array("y", dtype, Role.INPUT, _one, np.dtype(dtype).itemsize, sample=_sample(name)),
+            vector("x", dtype, sample=sample_of(name)),
+            Array("y", dtype, Role.INPUT, _one, np.dtype(dtype).itemsize, sample=sample_of(name)),
             atom_count(dtype),
         ),
         sizes=(N,),
@@ -127,7 +127,7 @@ def _with_scalar(name: str, type_name: str) -> Kernel:
 
 BINARY = tuple(
     make(name, type_name)
-    for type_name in _TYPES
+    for type_name in TYPES
     for make in (_of_arrays, _with_scalar)
-    for name in _OPERATIONS
+    for name in OPERATIONS
 )

@@ -6,16 +6,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.device.kernels.saturation import to_half
+from tilewright.device.kernels.saturation import to_half, to_single
 from tilewright.device.kernels.spec import Arrays, Kernel, Places, Role, Scalar, Size, Sizes
 from tilewright.device.kernels.vector import (
     N,
+    atom_count,
     call_cycles,
     elements,
     per_atom,
     shares,
     source,
     vector,
+    vector_cycles,
 )
 from tilewright.target.formats import F143, F152, f8_to_f16
 
@@ -112,7 +114,72 @@ def _cast(name: str, source_type: str, target_type: str, first: tuple[int, int])
     )
 
 
+_WITHOUT_PAIRS = 16
+
+
+def _wide_cast(
+    name: str, source_type: str, target_type: str, before: int, first: int, further: int
+) -> Kernel:
+    """Between quarters and singles: cycles of the supervisor before its launch, steps of a worker
+    with one pair of atoms of singles, and for each more; one less if half of it is there."""
+
+    def atoms(sizes: Sizes) -> int:
+        return -(-sizes["n"] // per_atom("f4"))
+
+    def reference(sizes: Sizes, inputs: Arrays) -> Arrays:
+        values, scale = _format(sizes["format"])
+        if source_type == "u1":
+            return {"z": to_single(values[inputs["x"]] * 2.0**scale)}
+        return {"z": to_quarters(inputs["x"], sizes["format"])}
+
+    def cycles(sizes: Sizes, places: Places) -> int:
+        count = atoms(sizes)
+        pairs = -(-count // 2)
+        steps = [
+            first + further * (share - 1) if share else _WITHOUT_PAIRS for share in shares(pairs)
+        ]
+        steps[(pairs - 1) % len(steps)] -= count % 2
+        return call_cycles(before, steps)
+
+    return Kernel(
+        name=name,
+        summary=f"z = x as {name.rpartition('_')[2]}",
+        source=source("casts.S"),
+        operands=(
+            vector("z", target_type, Role.RESULT),
+            vector("x", source_type, sample=bytes_of)
+            if source_type == "u1"
+            else vector("x", source_type),
+            Scalar("atoms", atoms),
+            Scalar("format", lambda sizes: sizes["format"]),
+        ),
+        sizes=(N, _FORMAT),
+        reference=reference,
+        cycles=cycles,
+        elements=elements,
+    )
+
+
+_FROM_INTEGERS = Kernel(
+    name="cast_i32_f32",
+    summary="z = x as f32",
+    source=source("casts.S"),
+    operands=(
+        vector("z", "f4", Role.RESULT),
+        vector("x", "i4", sample=lambda random, count: random.integers(-(1 << 31), 1 << 31, count)),
+        atom_count("f4"),
+    ),
+    sizes=(N,),
+    reference=lambda sizes, inputs: {"z": inputs["x"].astype(np.float32)},
+    cycles=vector_cycles("f4", 3, 21, 3),
+    elements=elements,
+    in_place=(("z", "x"),),
+)
+
 CASTS = (
+    _wide_cast("cast_f8_f32", "u1", "f4", 10, 36, 5),
+    _wide_cast("cast_f32_f8", "f4", "u1", 16, 48, 20),
+    _FROM_INTEGERS,
     _cast("cast_f16_f32", "f2", "f4", (26, 27)),
     _cast("cast_f32_f16", "f4", "f2", (27, 28)),
     _cast("cast_f8_f16", "u1", "f2", (26, 27)),

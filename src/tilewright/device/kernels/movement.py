@@ -7,7 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.device.kernels.saturation import saturated, to_single
-from tilewright.device.kernels.spec import Array, Arrays, Kernel, Places, Role, Scalar, Size, Sizes
+from tilewright.device.kernels.spec import (
+    Array,
+    Arrays,
+    Kernel,
+    Places,
+    Role,
+    Scalar,
+    Size,
+    Sizes,
+    table,
+)
 from tilewright.device.kernels.vector import (
     N,
     atom_count,
@@ -148,7 +158,69 @@ def _permute_cycles(sizes: Sizes, places: Places) -> int:
     return call_cycles(7, [31 + share * each_row for share in shares(sizes["rows"])])
 
 
+_WORDS = Size("rows", maximum=1 << 17, usual=256)
+_FAR = Size("pitch", minimum=4, maximum=1 << 10, usual=4)
+"""Of x in bytes."""
+_DISTANCE = Size("distance", maximum=1 << 10, usual=1)
+"""From byte to byte of a word."""
+_KEPT = Size("kept", maximum=4, usual=4)
+"""Bytes of a word that are not masked out."""
+
+
+def _gathered_places(sizes: Sizes) -> NDArray[Any]:
+    """Where the bytes of each word come from; the last two the other way round."""
+    inside = np.array([0, 1, 3, 2]) * sizes["distance"]
+    places: NDArray[Any] = np.arange(sizes["rows"])[:, None] * sizes["pitch"] + inside
+    return places
+
+
+def _gather_reference(sizes: Sizes, inputs: Arrays) -> Arrays:
+    words = inputs["x"][_gathered_places(sizes)] * (np.arange(4) < sizes["kept"])
+    return {"z": words.astype(np.uint8).reshape(-1)}
+
+
+def _gather_cycles(sizes: Sizes, places: Places) -> int:
+    return call_cycles(3, [26 + 12 * share if share else 12 for share in shares(sizes["rows"])])
+
+
+_GATHER = Kernel(
+    name="gather_8",
+    summary="z = words of bytes from anywhere, evenly from word to word",
+    source=source("gather.S"),
+    operands=(
+        Array("z", "u1", Role.RESULT, lambda sizes: 4 * sizes["rows"], alignment=4),
+        Array(
+            "x",
+            "u1",
+            Role.INPUT,
+            lambda sizes: (sizes["rows"] - 1) * sizes["pitch"] + 3 * sizes["distance"] + 1,
+            alignment=1,
+            sample=lambda random, count: random.integers(0, 256, count),
+        ),
+        table(
+            "table",
+            (
+                Scalar("z pitch", lambda sizes: 4),
+                Scalar("x pitch", lambda sizes: sizes["pitch"]),
+                *(
+                    Scalar(
+                        f"o{byte}", lambda sizes, byte=byte: int(_gathered_places(sizes)[0, byte])
+                    )
+                    for byte in (1, 2, 3)
+                ),
+                Scalar("mask", lambda sizes: (1 << 8 * sizes["kept"]) - 1),
+                Scalar("rows", lambda sizes: sizes["rows"]),
+            ),
+        ),
+    ),
+    sizes=(_WORDS, _FAR, _DISTANCE, _KEPT),
+    reference=_gather_reference,
+    cycles=_gather_cycles,
+    elements=lambda sizes: 4 * sizes["rows"],
+)
+
 MOVEMENT = (
+    _GATHER,
     _sum("sum_f16", "z = x[0] + x[1] + …, blocks of n halves", "f2", "f2", (20, 6, 1)),
     _sum("sum_f32", "z = x[0] + x[1] + …, blocks of n singles", "f4", "f4", (19, 5, 1)),
     _sum("sum_f32_f16", "z = x[0] + x[1] + …, singles to halves", "f4", "f2", (21, 6, 2)),

@@ -115,12 +115,9 @@
 
   VECTOR_SUPERVISOR softmax_f32, m2, m3, m4, m5, m6, m7, m8
   SOFTMAX_WORKER softmax_f32, singles, 1
-  ld64    $a0:1, $X, $LAST, 0
-  ld64    $a2:3, $MASKS, $mzero, MASK
-  { ld64  $a4:5, $MASKS, $mzero, LEAST ; and64 $a0:1, $a0:1, $a2:3 }
-  { mov   $X_AT, $X ; or64 $a4:5, $a0:1, $a4:5 }
-  { mov   $Z_AT, $Z ; mov $a2:3, $a4:5 }
-  mov     $a0:1, $a4:5
+  LAST_SINGLES
+  { mov   $X_AT, $X ; mov $a2:3, $a4:5 }
+  { mov   $Z_AT, $Z ; mov $a0:1, $a4:5 }
   ALIGNED_RPT softmax_f32, $FURTHER, max
 .Lsoftmax_f32_max:
   { ld64step $a0:1, $mzero, $X_AT+=, 1 ; f32v2max $a2:3, $a2:3, $a0:1 }

@@ -1,4 +1,4 @@
-"""Softmax of rows: `softmax.S`."""
+"""Softmax of rows: `softmax.S`; of few: `softmax_few.S`."""
 
 from dataclasses import dataclass
 

@@ -7,7 +7,7 @@ Everything about them follows from the *sizes* of a call, named numbers such as 
 machine code.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -69,7 +69,10 @@ def normal(random: np.random.Generator, count: int) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An array operand; `count` is its number of elements, `alignment` is in bytes."""
+    """An array operand; `count` is its number of elements, `alignment` is in bytes.
+
+    `content` gives the elements where sizes determine them: see `table`.
+    """
 
     name: str
     dtype: str
@@ -79,7 +82,6 @@ class Array:
     memory: Memory = Memory.ANY
     sample: Sample = normal
     content: Callable[[Sizes], NDArray[Any]] | None = None
-    """What it is tried with instead of a sample, where sizes say what it holds."""
 
     def bytes(self, sizes: Sizes) -> int:
         """What it takes up in memory: whole atoms, or as much as its alignment if that is less."""
@@ -94,6 +96,15 @@ class Scalar:
 
     name: str
     value: Callable[[Sizes], int]
+
+
+def table(name: str, entries: Sequence[Scalar]) -> Array:
+    """The address of words that hold numbers, for a kernel that has more of them than registers."""
+
+    def content(sizes: Sizes) -> NDArray[Any]:
+        return np.array([entry.value(sizes) & 0xFFFF_FFFF for entry in entries], np.uint32)
+
+    return Array(name, "u4", Role.INPUT, lambda sizes: len(entries), content=content)
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,14 +104,14 @@ def sample_inputs(kernel: Kernel, sizes: Sizes, seed: int = 0) -> dict[str, NDAr
     """Values for all arrays that the kernel reads."""
     random = np.random.default_rng(seed)
     return {
-        array.name: (
-            array.sample(random, array.count(sizes))
-            if array.content is None
-            else array.content(sizes)
-        ).astype(array.dtype)
-        for array in kernel.arrays
-        if array.role.is_read
+        array.name: _sampled(array, random, sizes) for array in kernel.arrays if array.role.is_read
     }
+
+
+def _sampled(array: Array, random: np.random.Generator, sizes: Sizes) -> NDArray[Any]:
+    if array.content is not None:
+        return array.content(sizes)
+    return array.sample(random, array.count(sizes)).astype(array.dtype)
 
 
 def place_arrays(

@@ -18,6 +18,6 @@ A phase goes through compiled functions over arrays of all tiles' sends, control
 deliveries. `phase` is imported when the first words move, as compiled functions take their time.
 """
 
-from tilewright.emulator.fabric.inputs import ClashRule, Executed, Record
+from tilewright.emulator.fabric.inputs import ClashRule, Executed
 
-__all__ = ["ClashRule", "Executed", "Record"]
+__all__ = ["ClashRule", "Executed"]

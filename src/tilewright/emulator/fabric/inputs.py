@@ -19,36 +19,15 @@ class ClashRule(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """What a tile did in a phase.
-
-    `released` is the cycle in which the barrier let it go, `events` what it executed since then,
-    and `registers` the control registers of the exchange as they were at that moment.
-    """
-
-    tile: int
-    released: int
-    events: EventArray
-    registers: NDArray[np.uint32]
-
-
-@dataclass(frozen=True, slots=True)
 class Executed:
-    """What all tiles of a chip did in a phase: as `Record`, with arrays over tiles.
+    """What all tiles of a chip did in a phase, in arrays over tiles.
 
-    The events of tile t are `events[bounds[t] : bounds[t + 1]]`; `registers` is `[tile, register]`.
+    `released` is the cycle in which the barrier let each go, `registers` the control registers of
+    the exchange at that moment, as `[tile, register]`. What tile t executed since then is
+    `events[bounds[t] : bounds[t + 1]]`.
     """
 
     released: NDArray[np.int64]
     events: EventArray
     bounds: NDArray[np.int64]
     registers: NDArray[np.uint32]
-
-    def records(self) -> list[Record]:
-        """One for each tile."""
-        return [
-            Record(tile, int(self.released[tile]), self.events[start:end], self.registers[tile])
-            for tile, (start, end) in enumerate(
-                zip(self.bounds[:-1].tolist(), self.bounds[1:].tolist(), strict=True)
-            )
-        ]

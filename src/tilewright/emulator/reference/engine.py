@@ -3,7 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-from tilewright.emulator.faults import FloatFault, ProgramCounterFault, TileFault
+from tilewright.emulator.faults import (
+    FloatFault,
+    InstructionFault,
+    ProgramCounterFault,
+    TileFault,
+)
 from tilewright.emulator.memory import TileMemory
 from tilewright.emulator.reference.effects import Effects
 from tilewright.emulator.reference.fetch import (
@@ -72,6 +77,22 @@ class Context:
         self._commit(effects)
         self._advance(self.pc + fetched.size, effects)
         return Issued(fetched, effects)
+
+    def inject(self, word: int) -> None:
+        """Execute an instruction that a debugger gives; the next address stays what it is.
+
+        Raises `TileFault`; then nothing has changed, nor does ETYPE show it. An `InstructionFault`
+        is of an instruction that cannot be injected: a half of a bundle, one of two words, or one
+        that does more than read and write registers and memory.
+        """
+        fetched = fetch(word, 0, self.registers.mode)
+        if fetched.size > WORD:
+            raise InstructionFault(f"{word:#010x} is more than one word")
+        effects = self._run(fetched)
+        if effects.events or effects.launches or effects.repeat or effects.exit_status is not None:
+            mnemonic = fetched.members[0].form.mnemonic
+            raise InstructionFault(f"'{mnemonic}' cannot be injected")
+        self._commit(effects)
 
     def _run(self, fetched: Fetched) -> Effects:
         effects = Effects()

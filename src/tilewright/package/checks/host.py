@@ -212,11 +212,12 @@ def _check_batches(application: Application, faults: FaultList) -> None:
     slices = host.slices
     is_used = np.zeros(len(host.batches), bool)
     is_used[slices.batch] = True
+    # Programs that ask for the command do so in batches of their own.
     report(
         faults,
-        ~is_used,
+        ~is_used & (host.command_word is None),
         "host.batches",
-        lambda row: Fault(f"host.batches[{row}]", "the batch has no slices"),
+        lambda row: Fault(f"host.batches[{row}]", "the batch has no slices, nor a command to pass"),
     )
     owner = slices.batch.astype(np.int64) * MAX_PAGES + slices.page
     again = overlapping(owner, slices.page_offset, slices.size)

@@ -52,7 +52,7 @@ def _candidates(
     if isinstance(operator, operators.Cast):
         return cast_candidates(operands[0], precision, type.format.scale, config)
     if isinstance(operator, operators.Reduce):
-        return reduce_candidates(operands[0], operator.axes, shape, precision, config)
+        return reduce_candidates(operator, operands[0], shape, precision, config)
     if isinstance(operator, operators.Softmax | operators.LayerNorm | operators.RmsNorm):
         return row_candidates(operator, operands, shape, precision, config)
     if f"{operator.mnemonic}_{precision.value}" in config.kernels:

@@ -15,6 +15,7 @@ from tilewright.codegen.mid.candidates import (
     OperatorCandidate,
     Recipe,
 )
+from tilewright.codegen.mid.casting import casting
 from tilewright.codegen.mid.config import PipelineConfig
 from tilewright.codegen.mid.cost import OperatorBytes, OperatorCost
 from tilewright.codegen.mid.dispatch import KernelCall, OperatorDispatch, Slot
@@ -79,11 +80,19 @@ def pointwise_candidates(
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class CastRecipe(Recipe):
+    """A cast where the operand is."""
+
+    def dispatch(self, operands: tuple[Storage, ...], result: Storage) -> OperatorDispatch:
+        (source,) = operands
+        return casting(source, result).dispatch
+
+
 def cast_candidates(
     operand: Operand, precision: Precision, scale: int, config: PipelineConfig
 ) -> list[OperatorCandidate]:
     """On the tiles where the operand is."""
-    kernel = CATALOGUE.get(f"cast_{operand.precision.value}_{precision.value}")
     spread = spread_format(operand.shape, operand.precision, config.tiles)
     storage = operand.storage or Storage(
         spread.with_precision(operand.precision, operand.scale), operand.shape
@@ -92,22 +101,21 @@ def cast_candidates(
     result = Storage(format, storage.base, storage.view)
     spec = OperandSpec(operand.precision, storage, storage)
     layout = result.layout
-    # between scales of f8: through f16
-    name = kernel.name if kernel is not None else f"cast_{precision.value}_f16"
+    cast = casting(storage, result)
     return [
         OperatorCandidate(
             f"on {format.tiles} tiles",
             (spec,),
             result,
             precision,
-            OperatorCost(conversion=vector_cycles(name, layout.shard_elements)),
+            OperatorCost(conversion=cast.cycles),
             OperatorBytes(
                 storage.layout.shard_bytes if operand.storage is None else 0,
-                0,
+                cast.transient,
                 layout.shard_bytes,
             ),
-            LocalRecipe(name, "plain"),
-            (name,),
+            CastRecipe(),
+            cast.kernels,
         )
     ]
 

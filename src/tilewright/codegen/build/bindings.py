@@ -1,0 +1,204 @@
+"""Inputs, outputs, parameters and constants as tensors of a package, each with its pieces."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from tilewright.codegen.build.axes import Inexpressible, relate
+from tilewright.codegen.build.faults import BuildError
+from tilewright.codegen.build.streams import Pieces, host_loops, stream_nest, stream_pieces
+from tilewright.codegen.low import TileSchedule, lifetimes
+from tilewright.codegen.mid import MidGraph, MidSource, Precision, Storage
+from tilewright.codegen.mid.evaluate import rounded
+from tilewright.codegen.mid.layout import Shape
+from tilewright.graph import ComputeGraph, Formula, SourceKind
+from tilewright.package import ElementType, Role, SegmentKind, Source, Tensor
+
+_ELEMENTS = {
+    Precision.F8F143: ElementType.F8F143,
+    Precision.F16: ElementType.F16,
+    Precision.F32: ElementType.F32,
+    Precision.I32: ElementType.I32,
+}
+_AGAIN = " as stored for use "
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Binding:
+    """A tensor, and the pieces of it that tiles have in a buffer of the schedule.
+
+    What tiles hold before a run has its stream in `content`, and the kind of its `segments`.
+    Constants of the graph are no tensors of the package.
+    """
+
+    tensor: Tensor
+    buffer: int | None
+    """None for cycle samples."""
+    pieces: Pieces
+    content: npt.NDArray[np.uint8] | None = None
+    segments: SegmentKind = SegmentKind.PARAMETER
+
+
+def bindings(
+    graph: ComputeGraph,
+    planned: MidGraph,
+    schedule: TileSchedule,
+    parameters: Mapping[str, npt.ArrayLike] | None,
+) -> list[Binding]:
+    """All that passes into the program of a planned graph, and out of it.
+
+    Sources that no operation reads are left out. Without `parameters`, packages take them from a
+    file. Raises `BuildError` that names all parameters that are missing or of another shape, and
+    inputs or outputs that no stream can have in their order.
+    """
+    if parameters is not None:
+        _check_parameters(graph, parameters)
+    life = lifetimes(schedule)
+    is_used = life.last >= life.first
+    shapes = {source.name: source.value.type.shape for source in graph.sources}
+    found: list[Binding] = []
+    for source, (_, buffer) in zip(planned.sources, schedule.sources, strict=True):
+        if not is_used[buffer]:
+            continue
+        binding = _source(source, buffer, shapes.get(source.name), parameters)
+        found.append(_renamed(binding, found))
+    for (name, value), (_, buffer) in zip(planned.outputs, schedule.outputs, strict=True):
+        found.append(_output(name, value.storage, buffer))
+    return found
+
+
+def _check_parameters(graph: ComputeGraph, parameters: Mapping[str, npt.ArrayLike]) -> None:
+    faults = []
+    for source in graph.parameters:
+        if source.name not in parameters:
+            faults.append(f'"{source.name}" is missing')
+            continue
+        shape = np.shape(parameters[source.name])
+        if shape != source.value.type.shape:
+            faults.append(
+                f'"{source.name}" has shape {list(shape)}, not {list(source.value.type.shape)}'
+            )
+    if faults:
+        raise BuildError("parameters that do not suit the graph: " + "; ".join(faults))
+
+
+def _renamed(binding: Binding, others: Sequence[Binding]) -> Binding:
+    """Parameters that are stored in several ways are several tensors.
+
+    Raises `BuildError` for inputs of which the host would have to send several streams.
+    """
+    name = binding.tensor.name
+    same = [each for each in others if each.tensor.name.partition(_AGAIN)[0] == name]
+    if not same or all(binding.tensor == each.tensor for each in same):
+        return binding
+    if binding.tensor.role is Role.INPUT:
+        raise BuildError(
+            f'the input "{name}" is wanted in {len(same) + 1} orders; cast or copy it for one of '
+            "its uses"
+        )
+    again = f"{name}{_AGAIN}{len(same) + 1}"
+    return replace(binding, tensor=replace(binding.tensor, name=again))
+
+
+def _source(
+    source: MidSource,
+    buffer: int,
+    shape: Shape | None,
+    parameters: Mapping[str, npt.ArrayLike] | None,
+) -> Binding:
+    storage = source.value.storage
+    if storage.view is not None:
+        raise BuildError(f'"{source.name}" is a view of something larger')
+    pieces = stream_pieces(storage.layout)
+    if source.constant is not None:
+        array = _prepared(source.constant.evaluate([]), source.prepared)
+        tensor = _stored_tensor(source.name, storage)
+        return Binding(
+            tensor, buffer, pieces, _stream(tensor, storage, array), SegmentKind.CONSTANT
+        )
+    assert shape is not None, "sources that are no constants are the graph's"
+    try:
+        axes = relate(shape, source.prepared)
+        loops = host_loops(stream_nest(storage.layout), axes, axes.last, axes.first)
+    except Inexpressible:
+        return _prepared_parameter(source, buffer, pieces, parameters)
+    role = Role.PARAMETER if source.kind is SourceKind.PARAMETER else Role.INPUT
+    tensor = _tensor(source.name, role, storage, shape, loops)
+    if role is Role.INPUT:
+        return Binding(tensor, buffer, pieces)
+    if parameters is None:
+        tensor = replace(tensor, source=Source.FILE, source_name=source.name)
+        return Binding(tensor, buffer, pieces)
+    tensor = replace(tensor, source=Source.SEGMENTS)
+    return Binding(tensor, buffer, pieces, _stream(tensor, storage, parameters[source.name]))
+
+
+def _prepared_parameter(
+    source: MidSource,
+    buffer: int,
+    pieces: Pieces,
+    parameters: Mapping[str, npt.ArrayLike] | None,
+) -> Binding:
+    """A parameter that is more than reordered: the tensor is what is stored of it."""
+    if source.kind is not SourceKind.PARAMETER or parameters is None:
+        views = ", ".join(view.mnemonic for view in source.prepared)
+        raise BuildError(
+            f'"{source.name}" cannot come from the host as it is stored, by {views or "its order"}: '
+            f"{source.value.storage}"
+        )
+    storage = source.value.storage
+    tensor = _stored_tensor(source.name, storage, Role.PARAMETER)
+    array = _prepared(np.asarray(parameters[source.name]), source.prepared)
+    tensor = replace(tensor, source=Source.SEGMENTS)
+    return Binding(tensor, buffer, pieces, _stream(tensor, storage, array))
+
+
+def _output(name: str, storage: Storage, buffer: int) -> Binding:
+    views = () if storage.view is None else storage.view.operators
+    try:
+        axes = relate(storage.base, views)
+        loops = host_loops(stream_nest(storage.layout), axes, axes.first, axes.last)
+    except Inexpressible as fault:
+        raise BuildError(
+            f'the output "{name}" cannot go to the host as it is stored: {storage}'
+        ) from fault
+    tensor = _tensor(name, Role.OUTPUT, storage, storage.shape, loops)
+    return Binding(tensor, buffer, stream_pieces(storage.layout))
+
+
+def _stored_tensor(name: str, storage: Storage, role: Role = Role.INTERNAL) -> Tensor:
+    """What is stored, with its own axes."""
+    axes = relate(storage.base, ())
+    return _tensor(
+        name,
+        role,
+        storage,
+        storage.base,
+        host_loops(stream_nest(storage.layout), axes, axes.last, axes.first),
+    )
+
+
+def _tensor(
+    name: str, role: Role, storage: Storage, shape: Shape, loops: tuple[tuple[int, int], ...]
+) -> Tensor:
+    element = _ELEMENTS[storage.format.precision]
+    return Tensor(name, role, element, shape, loops, storage.format.scale)
+
+
+def _prepared(array: npt.NDArray[Any], views: Sequence[Formula]) -> npt.NDArray[Any]:
+    for view in views:
+        array = view.evaluate([array])
+    return array
+
+
+def _stream(tensor: Tensor, storage: Storage, array: npt.ArrayLike) -> npt.NDArray[np.uint8]:
+    """The stream of numbers as a format stores them."""
+    values = rounded(storage.format, np.asarray(array))
+    if storage.format.precision is Precision.F8F143:
+        codes = np.ldexp(values, -storage.format.scale).astype(ml_dtypes.float8_e4m3fnuz)
+        return tensor.to_stream(codes.view(np.uint8))
+    return tensor.to_stream(values.astype(tensor.element.dtype))

@@ -1,0 +1,204 @@
+"""What a device looks like after a failure: marks, and the tiles that do not just wait.
+
+A tile that waits at a barrier looks like one that is not active, so the report has those that run
+or have excepted.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.driver.auto_loader import LoaderImage
+from tilewright.driver.board import Board
+from tilewright.driver.debug import (
+    GENERAL_REGISTERS,
+    Debugger,
+    ExceptionType,
+    ReceiveError,
+    context_name,
+    decode_status,
+)
+from tilewright.driver.errors import DriverError
+from tilewright.driver.registers import SyncGroup
+from tilewright.package import Application, Place, TileImages
+from tilewright.target.debug import ContextStatus, DebugRegister
+from tilewright.target.geometry import LOADER_FRAME_END
+
+MOST_TILES = 16
+"""Tiles that a report tells about; the others are counted."""
+_COMPARED_BYTES = 16
+"""On each side of a program counter, whose code is compared with what was loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextReport:
+    """A context that has excepted: where, why, and with what in $m0 to $m11."""
+
+    context: int
+    exception: ExceptionType
+    pc: int
+    place: Place | None
+    """What the package's debug tables know of the program counter."""
+    loader_check: str | None
+    """In the tile loader: the check that failed, which the loader names by $m1."""
+    registers: tuple[int, ...]
+    changed: tuple[int, ...]
+    """Addresses around the program counter whose words are not those that were loaded."""
+
+    def __str__(self) -> str:
+        where = f" in {self.place}" if self.place is not None and str(self.place) else ""
+        where += f", check '{self.loader_check}' of the tile loader" if self.loader_check else ""
+        lines = [f"{context_name(self.context)} at pc {self.pc:#x}{where}: {self.exception.name}"]
+        named = [f"m{number} {value:#x}" for number, value in enumerate(self.registers) if value]
+        lines.append(f"  registers: {', '.join(named) or 'all 0'}")
+        if self.changed:
+            shown = ", ".join(f"{each:#x}" for each in self.changed)
+            lines.append(f"  code differs from what was loaded at {shown}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class TileReport:
+    """A tile with a context that is not quiet; `unread` tells why more is not known.
+
+    Its text tells everything but the tile.
+    """
+
+    tile: int
+    states: tuple[ContextStatus, ...]
+    contexts: tuple[ContextReport, ...]
+    incoming_count: int
+    exchange_control: int
+    receive_error: ReceiveError
+    unread: str | None
+
+    def __str__(self) -> str:
+        running = [
+            context_name(context)
+            for context, state in enumerate(self.states)
+            if state == ContextStatus.ACTIVE
+        ]
+        lines = [line for each in self.contexts for line in str(each).splitlines()]
+        if running:
+            lines.append(f"running: {', '.join(running)}")
+        if self.receive_error:
+            lines.append(f"receive error: {self.receive_error.name}")
+        lines.append(
+            f"incoming count {self.incoming_count}, exchange control {self.exchange_control:#x}"
+        )
+        if self.unread:
+            lines.append(f"the rest cannot be read: {self.unread}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class FailureReport:
+    """The device after a failure.
+
+    `marks` are those of the loader's and the program's host sync, `tiles` the first that are not
+    quiet, `others` how many more there are, `findings` what the transport itself knows.
+    """
+
+    marks: tuple[int, ...]
+    tiles: tuple[TileReport, ...]
+    others: int
+    findings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        marks = ", ".join(
+            f"group {group} {mark}" for group, mark in zip(SyncGroup, self.marks, strict=True)
+        )
+        lines = [f"marks of host sync: {marks}"]
+        alike: dict[str, list[int]] = {}
+        for each in self.tiles:
+            alike.setdefault(str(each), []).append(each.tile)
+        for text, tiles in alike.items():
+            lines.append(f"tile{'s' if len(tiles) > 1 else ''} {', '.join(map(str, tiles))}:")
+            lines += [f"  {line}" for line in text.splitlines()]
+        if self.others:
+            lines.append(f"and {self.others} more tiles that are not quiet")
+        if not self.tiles:
+            lines.append("all tiles are quiet: inactive, or waiting at barriers")
+        lines += [f"the device's side: {finding}" for finding in self.findings]
+        return "\n".join(lines)
+
+
+def examine(
+    board: Board, application: Application, loader: LoaderImage | None = None
+) -> FailureReport:
+    """Read the state of a device that runs an application, or its tile loader if that is given.
+
+    Tiles that have excepted come first, then those that run.
+    """
+    words = board.debugger.status_words()
+    has_excepted = np.isin(np.arange(len(words)), board.debugger.excepted_tiles())
+    chosen = np.flatnonzero(words != 0)
+    chosen = chosen[np.argsort(~has_excepted[chosen], kind="stable")]
+    reader = _Reader(board.debugger, application, loader)
+    return FailureReport(
+        tuple(board.mark(group) for group in SyncGroup),
+        tuple(reader.tile(tile, int(words[tile])) for tile in chosen[:MOST_TILES].tolist()),
+        max(len(chosen) - MOST_TILES, 0),
+        board.transport.findings(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads tiles that run an application, or a tile loader."""
+
+    debugger: Debugger
+    application: Application
+    loader: LoaderImage | None
+
+    def tile(self, tile: int, word: int) -> TileReport:
+        status = decode_status(word)
+        contexts, unread = [], None
+        try:
+            for context in status.excepted:
+                contexts.append(self._context(tile, context))
+        except DriverError as error:
+            unread = str(error)
+        return TileReport(
+            tile,
+            status.states,
+            tuple(contexts),
+            self.debugger.read_register(tile, DebugRegister.INCOMING_COUNT),
+            self.debugger.read_register(tile, DebugRegister.EXCHANGE_CONTROL),
+            status.receive_error,
+            unread,
+        )
+
+    def _context(self, tile: int, context: int) -> ContextReport:
+        debugger = self.debugger
+        debug = self.application.debug if self.loader is None else None
+        pc = debugger.program_counter(tile, context)
+        registers = tuple(
+            debugger.general(tile, context, number) for number in range(GENERAL_REGISTERS)
+        )
+        exception = debugger.exception(tile, context)
+        check = None
+        if self.loader is not None and exception is ExceptionType.PATCHED_BREAK_1:
+            check = self.loader.symbol(registers[1]) or hex(registers[1])
+        return ContextReport(
+            context,
+            exception,
+            pc,
+            debug.place(tile, pc) if debug is not None else None,
+            check,
+            registers,
+            self._changed(tile, context, pc) if self.loader is None else (),
+        )
+
+    def _changed(self, tile: int, context: int, pc: int) -> tuple[int, ...]:
+        """Where the words around `pc` are not those that were loaded."""
+        image = TileImages(self.application)[tile]
+        end = LOADER_FRAME_END + image.size // 4 * 4
+        first = max(pc - _COMPARED_BYTES, LOADER_FRAME_END)
+        last = min(pc + _COMPARED_BYTES, end)
+        if first >= last:
+            return ()
+        start = first - LOADER_FRAME_END
+        loaded = image[start : start + last - first].view("<u4")
+        found = self.debugger.read_words(tile, context, first, len(loaded))
+        return tuple(int(first + 4 * row) for row in np.flatnonzero(loaded != found))

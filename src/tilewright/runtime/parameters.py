@@ -1,0 +1,57 @@
+"""Parameters that a package expects when it is loaded, from a safetensors file or from arrays."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy.typing as npt
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+
+from tilewright.files import FileError
+from tilewright.package import Application, Source, with_parameters
+from tilewright.runtime.errors import InputError
+from tilewright.runtime.numbers import to_stored
+
+Parameters: TypeAlias = Mapping[str, npt.ArrayLike] | str | Path
+"""Arrays by the names that the package has for them in a file, or the file."""
+
+
+def bind_parameters(application: Application, parameters: Parameters | None) -> Application:
+    """The application with the parameters that it expects, converted to how they are stored.
+
+    Raises `InputError`, `PackageError` or `FileError`, which name what is missing or does not fit.
+    """
+    wanted = [each for each in application.tensors if each.source is Source.FILE]
+    if not wanted:
+        if parameters is None or isinstance(parameters, str | Path):
+            return application
+        raise InputError("the package holds all its parameters; none can be given")
+    if parameters is None:
+        listed = ", ".join(repr(each.source_name) for each in wanted[:5])
+        raise InputError(
+            f"the package expects {len(wanted)} parameters when it is loaded ({listed}"
+            f"{', …' if len(wanted) > 5 else ''}): give arrays or a safetensors file"
+        )
+    names = {each.source_name for each in wanted}
+    given = _read(Path(parameters), names) if isinstance(parameters, str | Path) else parameters
+    stored: dict[str, NDArray[Any]] = {}
+    wrong = []
+    for tensor in wanted:
+        if tensor.source_name in given:
+            try:
+                stored[tensor.source_name] = to_stored(tensor, given[tensor.source_name])
+            except ValueError as error:
+                wrong.append(f"'{tensor.source_name}': {error}")
+    if wrong:
+        raise InputError("\n  ".join(["parameters do not fit:", *wrong]))
+    return with_parameters(application, stored)
+
+
+def _read(path: Path, names: set[str]) -> dict[str, NDArray[Any]]:
+    """The tensors of these names that a file has."""
+    try:
+        with safe_open(path, framework="np") as file:
+            return {name: file.get_tensor(name) for name in sorted(names & set(file.keys()))}
+    except (OSError, SafetensorError, TypeError, ValueError) as error:
+        raise FileError(f"cannot read parameters from {path}: {error}") from error

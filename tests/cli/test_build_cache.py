@@ -1,0 +1,83 @@
+"""Packages that were built before."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.package import examples
+from tilewright.cli.build_cache import BuildCache, build_key, default_build_cache
+from tilewright.cli.examples import product
+from tilewright.codegen.mid import PipelineConfig
+
+WEIGHT = {"w": np.zeros((4, 8), np.float16)}
+
+
+def test_a_key_depends_on_all_that_is_built_from() -> None:
+    config = PipelineConfig(tiles=16)
+    key = build_key(product(2, 4, 8), config, WEIGHT)
+    assert build_key(product(2, 4, 8), PipelineConfig(tiles=16), dict(WEIGHT)) == key
+    others = [
+        build_key(product(2, 4, 9), config, WEIGHT),
+        build_key(product(2, 4, 8), PipelineConfig(tiles=17), WEIGHT),
+        build_key(product(2, 4, 8), config, {"w": WEIGHT["w"] + 1}),
+        build_key(product(2, 4, 8), config, {"w": WEIGHT["w"].reshape(8, 4)}),
+        build_key(product(2, 4, 8), config, {"w": WEIGHT["w"].view(np.int16)}),
+        build_key(product(2, 4, 8), config, {"v": WEIGHT["w"]}),
+        build_key(product(2, 4, 8), config, None),
+    ]
+    assert len({key, *others}) == 8
+
+
+def test_what_is_kept_is_found(tmp_path: Path) -> None:
+    cache = BuildCache(tmp_path / "packages")
+    assert cache.find("a") is None
+    cache.keep("a", examples.application(), {"passes": [1]})
+    found = cache.find("a")
+    assert found is not None
+    with found[0] as application:
+        assert application == examples.application()
+    assert found[1] == {"passes": [1]}
+
+
+def test_what_is_damaged_is_not_found_and_goes(tmp_path: Path) -> None:
+    cache = BuildCache(tmp_path)
+    cache.keep("a", examples.application(), {})
+    (package,) = tmp_path.glob("*.ipuexe")
+    content = bytearray(package.read_bytes())
+    content[-1] ^= 1
+    package.write_bytes(content)
+    assert cache.find("a") is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
+    cache = BuildCache(tmp_path)
+    for name in "abc":
+        cache.keep(name, examples.application(), {})
+    size = (tmp_path / "a.ipuexe").stat().st_size
+    for time, name in enumerate("abc"):
+        os.utime(tmp_path / f"{name}.ipuexe", (time, time))
+    found = cache.find("a")  # which makes it the newest
+    assert found is not None
+    found[0].close()
+    BuildCache(tmp_path, limit=2 * size).keep("d", examples.application(), {})
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"{name}.{kind}" for name in "ad" for kind in ("ipuexe", "json")
+    }
+    BuildCache(tmp_path, limit=1).keep("e", examples.application(), {})
+    assert {path.stem for path in tmp_path.iterdir()} == {"e"}
+
+
+def test_without_a_folder_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TILEWRIGHT_CACHE", "")
+    cache = default_build_cache()
+    assert cache.folder is None
+    cache.keep("a", examples.application(), {})
+    assert cache.find("a") is None
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path))
+    assert default_build_cache().folder == tmp_path / "packages"
+    (tmp_path / "packages").write_text("a file")
+    default_build_cache().keep("a", examples.application(), {})
+    assert default_build_cache().find("a") is None
