@@ -58,7 +58,8 @@ class Calls:
             sums, *others = step.operands
             arriving = [b for b in others if self._operands.name(b).endswith("arriving")]
             rest = [b for b in others if b not in arriving]
-            if arriving and (found := reduction(self._operands, step, tile, sums, *arriving, rest)):
+            found = reduction(self._operands, step, tile, sums, arriving, rest)
+            if found is not None:
                 left = replace(step, fused=found.fused)
                 return [found.call, *self._fused(left, tile, step.result, found.operands)]
             added = sum_calls(self._operands, step.result, sums, arriving, tile)

@@ -21,17 +21,27 @@ class Reduction:
 
 
 def reduction(
-    operands: Operands, step: KernelStep, tile: int, sums: int, terms: int, others: list[int]
+    operands: Operands,
+    step: KernelStep,
+    tile: int,
+    sums: int,
+    arriving: list[int],
+    others: list[int],
 ) -> Reduction | None:
-    """Adds a tile's own part of `sums` to the `terms` that have arrived.
+    """Adds a tile's own part of `sums` to the terms that are `arriving`.
 
     Of the fused operators it does the first two as far as they add: one row, one array. None for
     what no one call can do: other numbers than halves, several matrices, parts of panels.
     """
     halves = (operands.precision(each) is Precision.F16 for each in (sums, step.result))
     outer = (operands.extents(each, tile)[:-2] for each in (sums, step.result))
-    if not all(halves) or any(extent != 1 for extents in outer for extent in extents):
+    if (
+        not arriving
+        or not all(halves)
+        or any(extent != 1 for extents in outer for extent in extents)
+    ):
         return None
+    (terms,) = arriving
     own, result = operands.matrix(sums, tile), operands.matrix(step.result, tile)
     if own.columns != result.columns:
         return None
