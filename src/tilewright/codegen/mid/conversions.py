@@ -198,11 +198,11 @@ def _repacked(name: str, storage: Storage, target: Storage) -> Conversion:
 
 
 def _repacking_cycles(target: Storage) -> float:
-    """A call for each panel of each matrix of a shard."""
+    """A call for each panel of each matrix of a shard, of its rows in lots of a panel's width."""
     layout = target.layout
-    *outer, _, columns = (1, 1, *layout.largest_shard)
-    calls = prod(outer) * -(-columns // OUTPUT_GROUP)
-    return permuted_cycles(layout.shard_elements, calls, target.format.precision.bytes)
+    *outer, rows, columns = (1, 1, *layout.largest_shard)
+    lots = -(-columns // OUTPUT_GROUP) * -(-rows // OUTPUT_GROUP)
+    return permuted_cycles(layout.shard_elements, prod(outer) * lots, target.format.precision.bytes)
 
 
 def _clearing_cycles(target: Storage) -> float:

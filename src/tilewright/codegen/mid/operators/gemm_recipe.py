@@ -251,8 +251,9 @@ class GemmRecipe(Recipe):
                 continue
             operand = operands[side.operand]
             format = self.working(side, self.compute)
+            messages = self.grid.left_messages if side is self.left else self.grid.right_messages
             cycles = model.receive_cycles(
-                Storage(format, side.shape).layout.shard_bytes, self._is_paired(side)
+                Storage(format, side.shape).layout.shard_bytes, self._is_paired(side), messages
             )
             # a weight of which a tile has a part can never lie there whole
             whole = side.stored is None and self.grid.steps == 1
@@ -260,7 +261,7 @@ class GemmRecipe(Recipe):
                 Storage(self.working(side, operand.precision), side.shape), operand.shape
             )
             if whole:
-                found.append(InPlace(side.operand, there, cycles))
+                found.append(InPlace(side.operand, there, cycles, messages))
             else:
                 return ()
         return tuple(found)

@@ -86,6 +86,9 @@ class GemmGrid:
     partial: Precision
     columns_fast: bool
     """Whether neighbouring tiles differ in their columns; else in their rows."""
+    left_messages: float
+    """In which the left operand is gathered, if it comes from tiles all over the chip."""
+    right_messages: float
     compute: float
     exchange: float
     sync: float
@@ -398,6 +401,7 @@ def _priced(
     if weight is not None:
         keep &= weight.fits
     none = np.zeros_like(d.rows)
+    left_messages, right_messages = _gathered_messages(problem, d, working)
     every = {
         "batch_choice": d.batch_choice,
         "row_parts": d.row_parts,
@@ -405,8 +409,11 @@ def _priced(
         "inner_parts": d.inner_parts,
         "steps": working.steps,
         "copies": none if weight is None else weight.held,
+        "left_messages": left_messages,
+        "right_messages": right_messages,
         "compute": _compute(problem, d, working),
-        "exchange": _exchange(problem, d, working, model, partial),
+        "exchange": _exchange(problem, d, working, model, partial)
+        + (left_messages + right_messages) * rates.MESSAGE_RECEIVED.value,
         "sync": model.phase * _phases(problem, d, working),
         "reduction": _reduction(problem, d, working, partial),
         "conversion": _conversion(problem, weight, working, d),
@@ -451,22 +458,22 @@ def _exchange(
         cycles = working.into_left / single + working.into_right / pairs
     cycles = cycles + d.owned * problem.brought_bytes / single
     terms = (d.inner_parts - 1) * d.owned * partial.bytes / single
-    messages = _gathered_messages(problem, d, working) + (d.inner_parts - 1) * d.panels
+    messages = (d.inner_parts - 1) * d.panels
     found: Numbers = cycles + terms + messages * rates.MESSAGE_RECEIVED.value
     return found
 
 
-def _gathered_messages(problem: GemmProblem, d: _Division, working: _Working) -> Numbers:
-    """About as many as operands have panels, in pieces if they come from tiles all over the chip.
+def _gathered_messages(
+    problem: GemmProblem, d: _Division, working: _Working
+) -> tuple[Numbers, Numbers]:
+    """Of the left and the right operand: about as many as operands have panels, in pieces if they come from tiles all over the chip.
 
     A piece is what a tile has of a panel of 16 columns if the operand is spread evenly.
     """
     pieces = d.tiles * d.group / max(problem.inner, 1)
     left = d.elements * d.inner_blocks * _pieces(d.rows, pieces / max(problem.rows, 1))
     right = d.elements * d.inner_blocks * _pieces(d.columns, pieces / max(problem.columns, 1))
-    gathers_left, gathers_right = working.into_left > 0, working.into_right > 0
-    messages: Numbers = left * gathers_left + right * gathers_right
-    return messages
+    return left * (working.into_left > 0), right * (working.into_right > 0)
 
 
 def _pieces(extent: Numbers, density: float) -> Numbers:
@@ -498,7 +505,7 @@ def _reduction(
         summed = sum_cycles("sum_f32", d.owned, arriving) + own
     behind_terms = summed + epilogue_cycles(rest, precision, transposed, rows, panels)
     alone = epilogue_cycles(problem.epilogues, precision, transposed, rows, panels)
-    return np.where(d.inner_parts > 1, behind_terms, alone)
+    return np.asarray(np.where(d.inner_parts > 1, behind_terms, alone))
 
 
 def _conversion(
