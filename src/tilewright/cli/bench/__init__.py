@@ -26,7 +26,7 @@ BENCHMARKS = {
     "kernels": ["kernels.kernel_figures"],
     "place": ["place.place_figures"],
     "package": ["package.package_figures"],
-    "program": ["program.program_figures"],
+    "build": ["build.build_figures"],
     "model": ["model.model_figures"],
 }
 """By name: modules of this package, each with the function that makes figures."""
