@@ -25,6 +25,7 @@ from tilewright.codegen.mid.orders import (
 from tilewright.codegen.mid.prices import (
     clear_cycles,
     copy_cycles,
+    own_words_cycles,
     permuted_cycles,
 )
 from tilewright.codegen.mid.rows import received_runs
@@ -155,6 +156,7 @@ def _moved(
         model.send_cycles(shard, messages=sent),
     )
     cycles += _clearing_cycles(arriving)
+    cycles += own_words_cycles() if arriving.format.replication == 1 else 0.0
     return Conversion(
         "Rearrange",
         storage,

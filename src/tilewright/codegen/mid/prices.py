@@ -183,6 +183,12 @@ def copy_cycles(size: Any) -> Any:
     return vector_cycles("copy", _ceil(size, 4))
 
 
+@lru_cache(maxsize=1)
+def own_words_cycles() -> float:
+    """Of a call that copies the words of a gather that a tile has itself: a few, with a pitch."""
+    return call_cycles("copy_strided", rows=WORKERS, width=1)
+
+
 def clear_cycles(size: Any) -> Any:
     """Of a call that fills so many bytes with zeros."""
     return vector_cycles("zero", _ceil(size, 4))

@@ -33,7 +33,7 @@ from tilewright.codegen.mid.operators.gemm import product_of, recipes
 from tilewright.codegen.mid.operators.gemm_recipe import GemmRecipe
 from tilewright.codegen.mid.operators.rows import are_contiguous
 from tilewright.codegen.mid.orders import Precision
-from tilewright.codegen.mid.prices import row_cycles
+from tilewright.codegen.mid.prices import own_words_cycles, row_cycles
 from tilewright.codegen.mid.rows import received_runs
 from tilewright.codegen.mid.storage import Storage
 
@@ -192,7 +192,8 @@ def _candidate(
         moved = config.model.receive_cycles(
             layout.shard_bytes, messages=received_runs(table, on_rows)
         )
-        cost += OperatorCost(exchange=moved, sync=config.model.phase)
+        own = own_words_cycles()
+        cost += OperatorCost(exchange=moved, sync=config.model.phase, conversion=own)
     table_bytes, row_bytes = table.layout.shard_bytes, on_rows.layout.shard_bytes
     transient = max(
         scores.grid.transient + table_bytes,

@@ -466,9 +466,9 @@ def _exchange(
 def _gathered_messages(
     problem: GemmProblem, d: _Division, working: _Working
 ) -> tuple[Numbers, Numbers]:
-    """Of the left and the right operand: about as many as operands have panels, in pieces if they come from tiles all over the chip.
+    """Of the left and the right operand: about as many as they have panels, in pieces.
 
-    A piece is what a tile has of a panel of 16 columns if the operand is spread evenly.
+    A piece is what a tile has of a panel of 16 columns, if the operand is spread over the chip.
     """
     pieces = d.tiles * d.group / max(problem.inner, 1)
     left = d.elements * d.inner_blocks * _pieces(d.rows, pieces / max(problem.rows, 1))
