@@ -34,10 +34,9 @@ class TileRun:
         dispatch: OperatorDispatch,
         operands: list[Array],
         transposed: tuple[bool, bool] = (False, False),
-        scale: float = 1.0,
     ) -> None:
         self.slots = {slot.name: slot for slot in dispatch.slots}
-        self.transposed, self.scale = transposed, scale
+        self.transposed = transposed
         self.attends = "scores" in self.slots
         self.shards = {
             slot.name: np.full(
@@ -77,7 +76,8 @@ class TileRun:
         else:
             self.add(step)
         if isinstance(step, KernelCall) and "scale" in step.fused:
-            self.shards[step.result] *= self.scale
+            (scale,) = step.numbers
+            self.shards[step.result] *= scale
 
     def gather(self, source: str, target: str) -> None:
         origin = self.slots[source].storage
@@ -154,10 +154,11 @@ class TileRun:
 
     def softmax(self, call: KernelCall) -> None:
         """On every row of which the tile has the first element; it must have the others."""
+        (scale,) = call.numbers or (1.0,)
         for tile in range(self.slots[call.result].tiles):
             scores = self.held(call.operands[0], tile)
             rows = ~np.isnan(scores[..., 0])
-            weights = np.exp(scores[rows])
+            weights = np.exp(scale * scores[rows])
             scores[rows] = weights / weights.sum(axis=-1, keepdims=True)
             self.store(call.result, tile, scores)
 

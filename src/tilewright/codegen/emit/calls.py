@@ -56,8 +56,8 @@ class Calls:
             return [self._cast(step, tile)]
         if kind == "sum":
             sums, *others = step.operands
-            arriving = [b for b in others if self._operands.name(b).endswith("arriving")]
-            rest = [b for b in others if b not in arriving]
+            arrived = 1 if self._operands.terms(sums) > 1 else 0
+            arriving, rest = others[:arrived], others[arrived:]
             found = reduction(self._operands, step, tile, sums, arriving, rest)
             if found is not None:
                 left = replace(step, fused=found.fused)
@@ -69,7 +69,8 @@ class Calls:
         if kind in UNARY:
             return list(unary_calls(self._operands, kind, step.result, step.operands[0], tile))
         if kind in BINARY:
-            return list(binary_calls(self._operands, kind, step.result, *step.operands, tile))
+            x, y = step.operands
+            return list(binary_calls(self._operands, kind, step.result, x, y, tile))
         raise EmissionError(f"no kernel of ours does {step.kernel}[{step.mode}]")
 
     # products
@@ -117,11 +118,11 @@ class Calls:
             elif name in UNARY:
                 yield from unary_calls(self._operands, name, result, source, tile)
             elif name.removeprefix(REVERSED) in BINARY and operands:
-                pair = [source, operands.pop(0)]
+                x, y = source, operands.pop(0)
                 if name.startswith(REVERSED):
-                    pair.reverse()
+                    x, y = y, x
                 kind = name.removeprefix(REVERSED)
-                yield from binary_calls(self._operands, kind, result, *pair, tile)
+                yield from binary_calls(self._operands, kind, result, x, y, tile)
             else:
                 raise EmissionError(f"no kernel of ours does {name} behind a product")
             source = result

@@ -18,7 +18,7 @@ from tilewright.target.formats.exact import NotANumber
 from tilewright.target.formats.quarter import F143, QUARTER_NAN
 from tilewright.target.topology import physical_tiles
 
-_DTYPES = {
+_DTYPES: dict[Precision, np.dtype[Any]] = {
     Precision.F8F143: np.dtype("u1"),
     Precision.F16: np.dtype("<f2"),
     Precision.F32: np.dtype("<f4"),
@@ -30,7 +30,8 @@ def _quarter(code: int) -> float:
     value = F143.read(code)
     if isinstance(value, NotANumber):
         return np.nan
-    return (-1) ** value.negative * ldexp(value.significand, value.exponent)
+    magnitude = ldexp(value.significand, value.exponent)
+    return -magnitude if value.negative else magnitude
 
 
 _QUARTERS = np.array([_quarter(code) for code in range(256)])

@@ -1,11 +1,12 @@
 """Operators that work element by element, as calls: functions of one array, arithmetic of two.
 
-Operands of arithmetic broadcast, and may lie otherwise than the result. Where one lies as the result
-does, and the other is one element, a row or a column of it, there are kernels; the rest is done by
-strided ones. Padding of a result is 0 afterwards, whatever the operator makes of zeros.
+Operands of arithmetic broadcast, and may lie otherwise than the result. Where one lies as the
+result does, and the other is one element, a row or a column of it, there are kernels; the rest is
+done by strided ones. Padding of a result is 0 afterwards, whatever the operator makes of zeros.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from tilewright.codegen.emit.places import (
     held_elements,
 )
 from tilewright.codegen.emit.rearrange import clearing_calls
-from tilewright.codegen.emit.strides import Rows, find_rows, shared
+from tilewright.codegen.emit.strides import Rows, find_rows, shared, single_words
 from tilewright.codegen.low.schedule import ATOM
 from tilewright.codegen.mid import ElementOrder, Precision
 from tilewright.codegen.mid.orders import OUTPUT_GROUP, Indices
@@ -84,20 +85,22 @@ def binary_calls(
         yield from clearing_calls(operands.layout(z), operands.at(z), tile)
 
 
-def strided_calls(
-    name: str,
-    suffix: str,
-    z: Address,
-    operands: tuple[tuple[Address, Indices], tuple[Address, Indices]],
-    elements: Indices,
-) -> Iterator[Call]:
-    """z[elements] = x[x places] name y[y places], with padding where `elements` has no number.
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Elements of an array at `address`, by their offsets."""
 
-    `operands` are addresses with places in elements; so is `elements`, in ascending order.
+    address: Address
+    offsets: Indices
+
+
+def strided_calls(name: str, suffix: str, z: Places, x: Places, y: Places) -> Iterator[Call]:
+    """z = x name y, element by element; the offsets of z ascend.
+
+    Raises `EmissionError` for halves of z that have something else before them in their words.
     """
+    operands, elements = (x, y), z.offsets
     if suffix == "f32":
-        found = find_rows(elements, np.stack([places for _, places in operands]), None)
-        for rows in found:
+        for rows in find_rows(elements, np.stack([each.offsets for each in operands]), None):
             for part in shared(rows, 1):
                 yield _strided_call(name, suffix, z, operands, part, part.words)
         return
@@ -105,44 +108,31 @@ def strided_calls(
     alone = np.setdiff1d(np.arange(len(elements)), np.append(pairs, pairs + 1))
     if np.any(elements[alone] % 2):
         raise EmissionError("half a word of a result is padding, and comes first")
-    first = np.stack([places[pairs] for _, places in operands])
-    steps = np.stack([places[pairs + 1] for _, places in operands]) - first
+    first = np.stack([each.offsets[pairs] for each in operands])
+    steps = np.stack([each.offsets[pairs + 1] for each in operands]) - first
     for rows in find_rows(elements[pairs] // 2, first, steps):
         for part in shared(rows, 2):
             yield _strided_call(name, suffix, z, operands, part, 2 * part.words)
-    first = np.stack([places[alone] for _, places in operands])
-    for rows in find_rows(elements[alone] // 2, first, np.zeros_like(first)):
-        # of these, each word has one element only
-        yield from _alone(name, suffix, z, operands, rows)
-
-
-def _alone(
-    name: str,
-    suffix: str,
-    z: Address,
-    operands: tuple[tuple[Address, Indices], tuple[Address, Indices]],
-    rows: Rows,
-) -> Iterator[Call]:
-    """Words with one half each: rows of one element."""
-    if rows.words > 1:
-        raise EmissionError("halves of a result have padding between them")
-    yield _strided_call(name, suffix, z, operands, rows, 1)
+    first = np.stack([each.offsets[alone] for each in operands])
+    for rows in single_words(elements[alone] // 2, first):
+        yield _strided_call(name, suffix, z, operands, rows, 1)
 
 
 def _strided_call(
     name: str,
     suffix: str,
-    z: Address,
-    operands: tuple[tuple[Address, Indices], tuple[Address, Indices]],
+    z: Places,
+    operands: tuple[Places, Places],
     rows: Rows,
     count: int,
 ) -> Call:
+    """A call for rows of `count` elements."""
     size = WORD if suffix == "f32" else WORD // 2
     pitches = (size * pitch for pitch in rows.pitches)
     numbers = [WORD * rows.word_pitch, *pitches, *rows.steps, count, rows.rows]
     table = Literal(np.array([each & 0xFFFF_FFFF for each in numbers], "<u4").tobytes())
-    at = [address + size * place for (address, _), place in zip(operands, rows.places, strict=True)]
-    return Call(f"{name}_strided_{suffix}", (z + WORD * rows.word, *at, table))
+    at = [each.address + size * place for each, place in zip(operands, rows.places, strict=True)]
+    return Call(f"{name}_strided_{suffix}", (z.address + WORD * rows.word, *at, table))
 
 
 def _strided(operands: Operands, name: str, z: int, x: int, y: int, tile: int) -> Iterator[Call]:
@@ -153,10 +143,9 @@ def _strided(operands: Operands, name: str, z: int, x: int, y: int, tile: int) -
     for buffer in (x, y):
         operand = operands.storage(buffer)
         wanted = broadcast_numbers(numbers[elements], storage.shape, operand.shape)
-        found.append((operands.at(buffer), find_elements(operand, tile, wanted)))
-    yield from strided_calls(
-        name, suffix(operands, z), operands.at(z), (found[0], found[1]), elements
-    )
+        found.append(Places(operands.at(buffer), find_elements(operand, tile, wanted)))
+    result = Places(operands.at(z), elements)
+    yield from strided_calls(name, suffix(operands, z), result, *found)
 
 
 def _with_vector(operands: Operands, name: str, z: int, x: int, y: int, tile: int) -> Call | None:

@@ -57,6 +57,10 @@ class Operands:
     def layout(self, buffer: int) -> Layout:
         return self._buffers[buffer].layout
 
+    def terms(self, buffer: int) -> int:
+        """How many tiles have a term each of what is summed up."""
+        return self._buffers[buffer].slot.terms
+
     def precision(self, buffer: int) -> Precision:
         """Of what is stored."""
         return self.layout(buffer).format.precision

@@ -1,6 +1,7 @@
 """Elements of a tile brought to other places of its memory, as calls of the permuting kernels."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,38 +16,53 @@ from tilewright.codegen.mid.storage import WORD, Storage
 
 _HALF = 2
 _HALVES = WORD // _HALF
-_LONGEST = 0xFFFF
-"""Words of a row that the kernel takes."""
 
 
-def rearranging_calls(
-    source: Storage, source_address: Address, target: Storage, target_address: Address, tile: int
-) -> Iterator[Call]:
-    """The calls that fill a tile's target shard from its source shard of the same elements.
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """What a tile has of a stored value, at an address."""
 
-    Words of padding stay as they are. Raises `EmissionError` if the source shard lacks elements.
+    storage: Storage
+    address: Address
+    tile: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of an element."""
+        return self.storage.format.precision.bytes
+
+    @property
+    def elements(self) -> Indices:
+        """For each offset, the number of the base's element there, whatever a view shows of it."""
+        return held_elements(self._base, self.tile)
+
+    def find(self, elements: Indices) -> Indices:
+        """Offsets of elements. Raises `EmissionError` for one that the tile lacks."""
+        return find_elements(self._base, self.tile, elements)
+
+    @property
+    def _base(self) -> Storage:
+        return Storage(self.storage.format, self.storage.base)
+
+
+def rearranging_calls(source: Shard, target: Shard) -> Iterator[Call]:
+    """The calls that fill a shard from another one of the same elements.
+
+    Words of padding stay as they are. Raises `EmissionError` if the source lacks elements.
     """
-    size = target.format.precision.bytes
-    offsets = find_elements(source, tile, held_elements(target, tile))
-    yield from moving_calls(target_address, source_address, _scaled(offsets, size), size)
+    offsets = source.find(target.elements)
+    places = np.where(offsets == NOWHERE, NOWHERE, offsets * target.size)
+    yield from moving_calls(target.address, source.address, places, target.size)
 
 
-def unpacking_calls(
-    origins: tuple[Origin, ...],
-    source: Storage,
-    source_address: Address,
-    target: Storage,
-    target_address: Address,
-    tile: int,
-) -> Iterator[Call]:
+def unpacking_calls(origins: tuple[Origin, ...], source: Shard, target: Shard) -> Iterator[Call]:
     """The calls that fill a shard from words around its elements, which came from `origins`."""
-    size = target.format.precision.bytes
-    inner = np.full(source.layout.shard_elements, NOWHERE, np.int64)
+    inner = np.full(source.storage.layout.shard_elements, NOWHERE, np.int64)
     for origin in origins:
-        inner = np.maximum(inner, inner_places(origin, source, tile))
-    words = find_elements(source, tile, held_elements(target, tile))
-    places = np.where(words == NOWHERE, NOWHERE, words * WORD + inner[words] * size)
-    yield from moving_calls(target_address, source_address, places, size)
+        inner = np.maximum(inner, inner_places(origin, source.storage, source.tile))
+    words = source.find(target.elements)
+    places = np.where(words == NOWHERE, NOWHERE, words * WORD + inner[words] * target.size)
+    yield from moving_calls(target.address, source.address, places, target.size)
 
 
 def clearing_calls(layout: Layout, address: Address, tile: int) -> Iterator[Call]:
@@ -120,7 +136,3 @@ def _gathering(target: Address, source: Address, words: Indices, places: Indices
             "gather_8",
             (target + WORD * int(words[first]), source + int(base[first]), table),
         )
-
-
-def _scaled(offsets: Indices, size: int) -> Indices:
-    return np.where(offsets == NOWHERE, NOWHERE, offsets * size)

@@ -90,6 +90,15 @@ def find_rows(words: Indices, places: Indices, steps: Indices | None) -> Iterato
         )
 
 
+def single_words(words: Indices, places: Indices) -> Iterator[Rows]:
+    """As `find_rows`, but with one word, of one element, in each row."""
+    none = (0,) * len(places)
+    shape = np.zeros((1, len(words)), np.int64)
+    for first, rows, (word_pitch, *pitches) in even_runs(np.vstack([words, places]), shape):
+        start = tuple(places[:, first].tolist())
+        yield Rows(int(words[first]), 1, rows, word_pitch, start, none, tuple(pitches))
+
+
 def shared(rows: Rows, elements_per_word: int) -> Iterator[Rows]:
     """The same work with a row or more for each worker, if rows are long enough to be cut."""
     if rows.rows >= WORKERS or rows.words < 2 * WORKERS:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tilewright.codegen.emit.addresses import Address
-from tilewright.codegen.emit.elements import strided_calls
+from tilewright.codegen.emit.elements import Places, strided_calls
 from tilewright.codegen.emit.operands import Call, Operands, find_kernel, kernel_call
 from tilewright.codegen.emit.places import NOWHERE, find_elements, held_elements
 from tilewright.codegen.low.schedule import ATOM
@@ -75,8 +75,8 @@ def _own_part(
     numbers = held_elements(Storage(target.format, target.base), tile)
     elements = np.flatnonzero(numbers != NOWHERE)
     found = find_elements(operands.storage(sums), tile, numbers[elements])
-    pair = ((total, elements), (operands.at(sums), found))
-    yield from strided_calls("add", suffix, total, pair, elements)
+    added, term = Places(total, elements), Places(operands.at(sums), found)
+    yield from strided_calls("add", suffix, added, added, term)
 
 
 def _converted(operands: Operands, z: int, x: Address, precision: Precision, count: int) -> Call:

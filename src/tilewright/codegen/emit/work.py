@@ -14,7 +14,7 @@ from tilewright.codegen.emit.calls import Calls
 from tilewright.codegen.emit.copies import copy_calls
 from tilewright.codegen.emit.faults import EmissionError
 from tilewright.codegen.emit.operands import Call
-from tilewright.codegen.emit.rearrange import rearranging_calls, unpacking_calls
+from tilewright.codegen.emit.rearrange import Shard, rearranging_calls, unpacking_calls
 from tilewright.codegen.low import (
     Buffer,
     CopyStep,
@@ -152,12 +152,11 @@ class Worker:
 
     def _rearranging(self, step: KernelStep, tile: int) -> Iterator[Call]:
         (source,) = step.operands
-        ends = []
-        for buffer in (source, step.result):
-            ends += [self._schedule.buffers[buffer].slot.storage, self._addresses[buffer]]
-        if step.origins:
-            return unpacking_calls(step.origins, *ends, tile)
-        return rearranging_calls(*ends, tile)
+        x, z = (
+            Shard(self._schedule.buffers[each].slot.storage, self._addresses[each], tile)
+            for each in (source, step.result)
+        )
+        return unpacking_calls(step.origins, x, z) if step.origins else rearranging_calls(x, z)
 
     def _phase(self, step: ExchangeStep) -> PhaseWork:
         placed, sources = [], []

@@ -6,7 +6,7 @@ rounds: partial sums between tiles, and attention's scores and probabilities.
 """
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -32,6 +32,7 @@ from tilewright.codegen.mid.storage import Storage, view_indices
 from tilewright.graph import DType, NumberFormat, operators, round_to
 
 Array: TypeAlias = NDArray[Any]
+Watch: TypeAlias = Callable[[MidOperation, tuple[int, ...], Array], None]
 
 _DTYPES = {
     Precision.F8F143: DType.F8F143,
@@ -47,13 +48,16 @@ def evaluate_mid(
     parameters: Mapping[str, ArrayLike],
     *,
     rounding: bool = True,
+    watch: Watch | None = None,
 ) -> dict[str, Array]:
     """The outputs by name, in float64 (I32 in int64), as the plan would give them.
 
     Without `rounding`, formats and partial sums round nothing: only the plan's structure counts.
+    `watch` is told what each operation makes, with the iterations of the repeats around it,
+    outermost first.
     Raises PlanError for a missing source or one of the wrong shape.
     """
-    evaluator = _Evaluator(rounding)
+    evaluator = _Evaluator(rounding, watch or _watch_nothing)
     given = {**inputs, **parameters}
     with np.errstate(all="ignore"):  # infinities and NaN are results like others
         for source in graph.sources:
@@ -80,9 +84,15 @@ def rounded(format: TensorFormat, array: Array) -> Array:
     )
 
 
+def _watch_nothing(step: MidOperation, iterations: tuple[int, ...], array: Array) -> None:
+    pass
+
+
 class _Evaluator:
-    def __init__(self, rounding: bool) -> None:
+    def __init__(self, rounding: bool, watch: Watch) -> None:
         self._rounding = rounding
+        self._watch = watch
+        self._iterations: tuple[int, ...] = ()
         self._shards: dict[int, Array] = {}
         self._known_places: dict[Storage, Indices] = {}
 
@@ -130,19 +140,23 @@ class _Evaluator:
             else:
                 operands = [self.read(operand) for operand in step.operands]
                 self.write(step.result, self._operation(step, operands))
+                self._watch(step, self._iterations, self.read(step.result))
 
     def _repeat(self, repeat: MidRepeat) -> None:
         for carried in repeat.carried:
             self.share(carried.argument, carried.initial)
         for outer, argument in repeat.invariants:
             self.share(argument, outer)
+        outside = self._iterations
         for iteration in range(repeat.count):
+            self._iterations = (*outside, iteration)
             for sequence in repeat.sequences:
                 self.share(sequence.argument, sequence.values[iteration])
             self.run(repeat.body)
             ends = [self._shards[carried.yielded.id] for carried in repeat.carried]
             for carried, shards in zip(repeat.carried, ends, strict=True):
                 self._shards[carried.argument.id] = shards
+        self._iterations = outside
         for carried in repeat.carried:
             self.share(carried.result, carried.argument)
 

@@ -1,7 +1,8 @@
 """How many messages a plan's exchange phases take, and the instruction rows they need: an estimate.
 
 A message fills a contiguous run of a shard from a contiguous run of one source tile. Runs are
-counted on the target's last tile, which has one of the largest shards.
+counted on the target's last tile, which has one of the largest shards; what it has itself it
+copies.
 """
 
 from functools import lru_cache
@@ -38,7 +39,7 @@ def _messages(step: Step, slots: dict[str, Slot]) -> int:
 
 @lru_cache(maxsize=4096)
 def received_runs(source: Storage, target: Storage) -> int:
-    """Contiguous runs that the last tile of `target` takes from tiles of `source`.
+    """Contiguous runs that the last tile of `target` takes from other tiles of `source`.
 
     Where shapes differ (the parts of a concatenation) every row counts as one run.
     """
@@ -53,7 +54,6 @@ def received_runs(source: Storage, target: Storage) -> int:
     numbers = np.ravel_multi_index([each[held] for each in coordinates], target.base)
     numbers = seen_numbers(target, numbers)
     tile, place = source.locate(np.unravel_index(numbers, source.shape))
-    if not len(tile):
-        return 0
-    breaks = (np.diff(tile) != 0) | (np.diff(place) != 1) | (np.diff(offset[held]) != 1)
-    return 1 + int(np.count_nonzero(breaks))
+    starts = np.ones(len(tile), bool)
+    starts[1:] = (np.diff(tile) != 0) | (np.diff(place) != 1) | (np.diff(offset[held]) != 1)
+    return int(np.count_nonzero(starts & (tile != layout.format.tiles - 1)))

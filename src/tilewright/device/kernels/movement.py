@@ -174,6 +174,10 @@ def _gathered_places(sizes: Sizes) -> NDArray[Any]:
     return places
 
 
+def _distance_to(byte: int) -> Scalar:
+    return Scalar(f"o{byte}", lambda sizes: int(_gathered_places(sizes)[0, byte]))
+
+
 def _gather_reference(sizes: Sizes, inputs: Arrays) -> Arrays:
     words = inputs["x"][_gathered_places(sizes)] * (np.arange(4) < sizes["kept"])
     return {"z": words.astype(np.uint8).reshape(-1)}
@@ -202,12 +206,7 @@ _GATHER = Kernel(
             (
                 Scalar("z pitch", lambda sizes: 4),
                 Scalar("x pitch", lambda sizes: sizes["pitch"]),
-                *(
-                    Scalar(
-                        f"o{byte}", lambda sizes, byte=byte: int(_gathered_places(sizes)[0, byte])
-                    )
-                    for byte in (1, 2, 3)
-                ),
+                *map(_distance_to, (1, 2, 3)),
                 Scalar("mask", lambda sizes: (1 << 8 * sizes["kept"]) - 1),
                 Scalar("rows", lambda sizes: sizes["rows"]),
             ),

@@ -20,19 +20,22 @@ from tilewright.graph.operators import Attention
         ((1, 1, 33, 5), (1, 1, 33, 5), (1, 1, 33, 5)),
     ],
 )
-def test_every_tile_has_what_it_needs(q: Shape, k: Shape, v: Shape, tiles: int) -> None:
+@pytest.mark.parametrize("scale", [0.3, -0.3])
+def test_every_tile_has_what_it_needs(
+    q: Shape, k: Shape, v: Shape, tiles: int, scale: float
+) -> None:
     operands = tuple(Operand(shape, Precision.F16, 0, None, False) for shape in (q, k, v))
     result = (*q[:-1], v[-1])
     found = attention_candidates(
-        operands, result, Precision.F16, 0.3, False, PipelineConfig(tiles=tiles), 400_000
+        operands, result, Precision.F16, scale, False, PipelineConfig(tiles=tiles), 400_000
     )
     rng = np.random.default_rng(0)
     arrays = [rng.normal(size=shape) for shape in (q, k, v)]
-    expected = Attention(0.3).evaluate(arrays)
+    expected = Attention(scale).evaluate(arrays)
     assert found
     for candidate in found:
         homes = tuple(spec.home for spec in candidate.operands)
         dispatch = candidate.recipe.dispatch(homes, candidate.result)
         assert set(dispatch.kernels()) <= set(candidate.kernels)
-        run = TileRun(dispatch, arrays, (False, True), scale=0.3)
+        run = TileRun(dispatch, arrays, (False, True))
         np.testing.assert_allclose(run.result(), expected, rtol=1e-9, atol=1e-12)

@@ -198,10 +198,7 @@ class GemmRecipe(Recipe):
     def _staged(
         self, label: str, side: Side, storage: Storage
     ) -> tuple[str, list[Slot], list[tuple[str, str]], list[Step]]:
-        """The slot that the kernel reads, slots added, moves into them, and local work behind.
-
-        Of a shared weight a tile copies its own piece; what it gathers is the rest.
-        """
+        """The slot that the kernel reads, slots added, moves into them, and local work behind."""
         source = f"operand {side.operand}"
         precision = storage.format.precision
         gathered = side.stored is None or self._shares(side) > 1
@@ -214,8 +211,6 @@ class GemmRecipe(Recipe):
             staged = seen_as(Storage(self.working(side, precision), side.shape), storage.shape)
             slots.append(Slot(label, staged, self.grid.steps))
             moves.append((source, label))
-            if side.stored is not None:
-                casts.append(KernelCall("copy", ("plain",), (source,), label))
         if precision is not self.compute:
             cast = seen_as(Storage(self.working(side, self.compute), side.shape), storage.shape)
             slots.append(Slot(f"{label} cast", cast, self.grid.steps))
@@ -232,8 +227,6 @@ class GemmRecipe(Recipe):
         """What the dispatch may call, for operands stored so; less for those in place."""
         names = [f"gemm_{self.compute.value}"]
         for side in (self.left, self.right):
-            if side.stored is not None and self._shares(side) > 1:
-                names.append("copy")
             precision = stored[side.operand]
             if precision is not self.compute:
                 names.append(f"cast_{precision.value}_{self.compute.value}")

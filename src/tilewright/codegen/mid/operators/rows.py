@@ -148,11 +148,13 @@ def _candidate(
     specs = [OperandSpec(precision, storage, storage)]
     resident = 0
     for operand in operands[1:]:
-        there = beside(storage, operand.shape, operand.precision, operand.scale)
+        there = beside(storage, operand.shape, precision, 0)
         if there is None:
             return None
-        specs.append(OperandSpec(operand.precision, there, there))
-        resident += there.layout.shard_bytes if operand.storage is None else 0
+        format = there.format.with_precision(operand.precision, operand.scale)
+        home = Storage(format, there.base, there.view)
+        specs.append(OperandSpec(precision, there, home))
+        resident += home.layout.shard_bytes if operand.storage is None else 0
     layout = storage.layout
     parts = storage.format.partitions(len(storage.base) - 1)
     mode = _MODES[storage.format.order]

@@ -1,0 +1,185 @@
+"""Whether moves and copies of a schedule bring every element to where its buffer wants it.
+
+It knows buffers by `Layout.coordinates` only, as places that hold numbered elements, and follows
+single words; nothing of how moves are found.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright.codegen.low.schedule import (
+    Buffer,
+    CopyStep,
+    ExchangeStep,
+    LowStep,
+    RepeatStep,
+    TileSchedule,
+)
+from tilewright.codegen.mid.orders import Indices
+from tilewright.codegen.mid.storage import WORD, Storage, view_indices
+
+_NOWHERE = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Words:
+    """Words that go from a tile's buffer to another's, one by one."""
+
+    source_tile: Indices
+    source: Indices
+    target_tile: Indices
+    target: Indices
+
+
+@dataclass(slots=True)
+class _Filling:
+    """What has come of the words of a target, by tile, and which step of a loop they are for."""
+
+    came: NDArray[np.bool_]
+    window: int
+    where: str
+
+
+def misplaced(schedule: TileSchedule) -> Iterator[str]:
+    """A line for each target that gets a wrong word, or lacks one, with the operation's name."""
+    yield from _region(schedule, schedule.steps)
+
+
+def _region(schedule: TileSchedule, steps: tuple[LowStep, ...]) -> Iterator[str]:
+    filling: dict[int, _Filling] = {}
+    for step in steps:
+        match step:
+            case CopyStep(copies=copies) if copies is not None:
+                words = _expanded(
+                    copies.tile, copies.source, copies.tile, copies.target, copies.words
+                )
+                yield from _moved(schedule, step, step.source, step.target, words, filling)
+            case ExchangeStep():
+                for source, target, moves in step.moves:
+                    run = np.repeat(np.arange(len(moves.words)), np.diff(moves.receiver_start))
+                    words = _expanded(
+                        moves.source_tile[run],
+                        moves.source[run],
+                        moves.receiver_tile,
+                        moves.receiver,
+                        moves.words[run],
+                    )
+                    yield from _moved(schedule, step, source, target, words, filling)
+            case _:
+                yield from _lacking(schedule, filling)
+                filling = {}
+                if isinstance(step, RepeatStep):
+                    yield from _region(schedule, step.body)
+    yield from _lacking(schedule, filling)
+
+
+def _expanded(
+    source_tile: Indices, source: Indices, target_tile: Indices, target: Indices, words: Indices
+) -> _Words:
+    run = np.repeat(np.arange(len(words)), words)
+    inside = np.arange(len(run)) - np.repeat(np.cumsum(words) - words, words)
+    return _Words(source_tile[run], source[run] + inside, target_tile[run], target[run] + inside)
+
+
+def _moved(
+    schedule: TileSchedule,
+    step: CopyStep | ExchangeStep,
+    source: int,
+    target: int,
+    words: _Words,
+    filling: dict[int, _Filling],
+) -> Iterator[str]:
+    of, to = schedule.buffers[source], schedule.buffers[target]
+    window = next((each for each in range(to.slot.steps) if _is_right(of, to, words, each)), None)
+    if window is None:
+        where = step.provenance.operation
+        yield f"{where}: {to.name} gets words of {of.name} that belong elsewhere"
+        return
+    shape = (to.tiles, -(-to.slot.tile_bytes // WORD))
+    known = filling.setdefault(
+        target, _Filling(np.zeros(shape, np.bool_), window, step.provenance.operation)
+    )
+    known.came[words.target_tile, words.target] = True
+
+
+def _is_right(of: Buffer, to: Buffer, words: _Words, window: int) -> bool:
+    """Whether each word holds elements that its place wants."""
+    source, target = of.slot.storage, to.slot.storage
+    tile = words.target_tile + window * to.tiles
+    per_word = WORD // target.format.precision.bytes
+    source_per_word = WORD // source.format.precision.bytes
+    if not len(tile):
+        return True
+    for element in range(per_word):
+        wanted = _elements(target, tile, words.target * per_word + element)
+        if per_word == source_per_word:
+            found = _elements(source, words.source_tile, words.source * per_word + element)
+            if not np.all((wanted[0] == _NOWHERE) | _meet(wanted, found, source, target)):
+                return False
+            continue
+        around = [
+            _meet(
+                wanted,
+                _elements(source, words.source_tile, words.source * source_per_word + inside),
+                source,
+                target,
+            )
+            for inside in range(source_per_word)
+        ]
+        if not np.all((wanted[0] == _NOWHERE) | np.any(around, axis=0)):
+            return False
+    return True
+
+
+def _meet(wanted: Indices, found: Indices, source: Storage, target: Storage) -> NDArray[np.bool_]:
+    """Where coordinates of a target and of its source are those of one element.
+
+    A target with an axis more holds terms of a sum along it; one that is longer along an axis has
+    room for further sources there.
+    """
+    wanted = wanted[len(wanted) - len(found) :]
+    same = np.ones(wanted.shape[1:], np.bool_)
+    lift = len(target.shape) - len(source.shape)
+    for axis in range(len(found)):
+        if target.shape[axis + lift] == source.shape[axis]:
+            same &= wanted[axis] == found[axis]
+            continue
+        shift = (wanted[axis] - found[axis])[found[axis] != _NOWHERE]
+        same &= (found[axis] != _NOWHERE) & (len(shift) > 0 and bool(np.all(shift == shift[0])))
+    return same
+
+
+def _elements(storage: Storage, tile: Indices, offset: Indices) -> Indices:
+    """Coordinates of the value's elements at offsets of tiles' shards, one row for each axis;
+    of padding, -1."""
+    coordinates, held = storage.layout.coordinates(tile, offset)
+    if not storage.shape:
+        return np.where(held, 0, _NOWHERE)[None]
+    if storage.view is None:
+        return np.stack([np.where(held, each, _NOWHERE) for each in coordinates])
+    number = np.where(held, 0, 0)
+    for coordinate, extent in zip(coordinates, storage.base, strict=True):
+        number = number * extent + np.where(held, coordinate, 0)
+    seen = np.full(int(np.prod(storage.base, dtype=np.int64)), _NOWHERE, np.int64)
+    indices = view_indices(storage.view).reshape(-1)
+    seen[indices] = np.arange(indices.size)
+    shown = np.where(held, seen[number], _NOWHERE)
+    found = np.unravel_index(np.maximum(shown, 0), storage.shape)
+    return np.stack([np.where(shown == _NOWHERE, _NOWHERE, each) for each in found])
+
+
+def _lacking(schedule: TileSchedule, filling: dict[int, _Filling]) -> Iterator[str]:
+    for target, known in filling.items():
+        buffer = schedule.buffers[target]
+        storage = buffer.slot.storage
+        per_word = WORD // storage.format.precision.bytes
+        words = known.came.shape[1]
+        tile = (np.arange(buffer.tiles) + known.window * buffer.tiles)[:, None]
+        _, held = storage.layout.coordinates(tile, np.arange(words * per_word)[None, :])
+        wanted = held.reshape(buffer.tiles, words, per_word).any(axis=2)
+        missing = int(np.count_nonzero(wanted & ~known.came))
+        if missing:
+            yield f"{known.where}: {missing} words of {buffer.name} never come"
