@@ -57,6 +57,9 @@ class Driven:
 
 Make = Callable[..., Driven]
 
+LIMITS = Limits(mark=1, completion=0.1)
+"""Less than the usual ones, which are polled for a while."""
+
 
 @pytest.fixture(scope="session")
 def package() -> Application:
@@ -69,9 +72,9 @@ def driven(package: Application) -> Make:
     def make(
         wrap: Callable[[Transport], Transport] = lambda transport: transport,
         application: Application = package,
-        limits: Limits | None = None,
+        limits: Limits = LIMITS,
     ) -> Driven:
         transport = wrap(EmulatedTransport(application.tiles))
-        return Driven(application, transport, limits or Limits())
+        return Driven(application, transport, limits)
 
     return make

@@ -72,7 +72,16 @@ _REQUEST, _READ_COMMAND, _READ_X, _READ_W, _WRITE_Y, _WRITE_SAMPLES, _READ_NOTHI
 """Entries of the table of packets, two words each."""
 
 
-LABELS = ("_start", "next_command", "run", "add_words", "send_results", "misaligned", "in_worker")
+LABELS = (
+    "_start",
+    "next_command",
+    "run",
+    "add_words",
+    "send_results",
+    "misaligned",
+    "endless",
+    "in_worker",
+)
 """Those that the debug tables name."""
 
 
@@ -339,10 +348,11 @@ def _debug(tiles: int) -> Debug:
     addresses = [
         [each[LABELS[n]] for n in ordered] for each, ordered in zip(labels, order, strict=True)
     ]
+    is_other = [tile >= 64 or tile & 2 > 0 for tile in range(tiles)]
     end = [START + len(code(tile)[0]) for tile in images]
     return Debug(
         strings=tuple(strings),
-        tiles=CodeOfTiles(np.arange(tiles), [tile >= 64 or tile & 2 > 0 for tile in range(tiles)]),
+        tiles=CodeOfTiles(np.arange(tiles), is_other, is_other),
         symbols=Symbols(
             np.repeat([0, 1], count),
             np.concatenate(addresses),

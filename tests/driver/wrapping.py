@@ -121,6 +121,25 @@ class MarkLost(Wrapped):
         super().write(offset, value)
 
 
+class MarkStuck(Wrapped):
+    """The mark of a group stays as it is from the n-th that is written on."""
+
+    is_mute = True
+
+    def __init__(self, inner: Transport, group: SyncGroup, number: int) -> None:
+        super().__init__(inner)
+        self._group, self._left = group, number
+
+    def write(self, offset: int, value: int) -> None:
+        if offset == self._group.control and value:
+            self._left -= 1
+        super().write(offset, value)
+
+    def read(self, offset: int) -> int:
+        value = super().read(offset)
+        return 1 if offset == self._group.control and self._left < 0 else value
+
+
 class Late(Wrapped):
     """Acknowledgements come after a while of the device's time."""
 

@@ -165,6 +165,7 @@ class Debugger:
                 f"stopping {context_name(context)} of tile {tile}",
                 self._transport.clock,
                 limit=self._limits.debug,
+                poll=self._limits.poll,
             )
             yield
         finally:
@@ -230,13 +231,17 @@ class Debugger:
 
     def read_words(self, tile: int, context: int, address: int, count: int) -> list[int]:
         """Words of a tile's memory, read by a context that stands still."""
-        words = []
         with self._kept(tile, context, 0, 1):
-            for each in range(address, address + 4 * count, 4):
-                self.set_general(tile, context, 1, each)
-                self.inject(tile, context, _LOAD)
-                words.append(self.general(tile, context, 0))
-        return words
+            return [
+                self.read_last_word(tile, context, each)
+                for each in range(address, address + 4 * count, 4)
+            ]
+
+    def read_last_word(self, tile: int, context: int, address: int) -> int:
+        """A word of a tile's memory, read by a context that needs its $m0 and $m1 no more."""
+        self.set_general(tile, context, 1, address)
+        self.inject(tile, context, _LOAD)
+        return self.general(tile, context, 0)
 
     def write_words(self, tile: int, context: int, address: int, words: Sequence[int]) -> None:
         """Write words to a tile's memory by a context that stands still."""

@@ -36,6 +36,10 @@ class DeviceHang(DriverError):
 
 
 class TileError(DriverError):
-    """Tiles have excepted. `report.tiles` has them, the first one in the message."""
+    """Tiles have excepted: `tile` is the first of those in `report`, `context` what it was at."""
 
-    report: "FailureReport"
+    def __init__(self, report: "FailureReport") -> None:
+        self.tile = report.tiles[0].tile
+        self.context = next(iter(report.tiles[0].contexts), None)
+        what = "has excepted" if self.context is None else self.context.heading
+        super().__init__(f"tile {self.tile}, {what}", report)

@@ -45,10 +45,15 @@ class ContextReport:
     changed: tuple[int, ...]
     """Addresses around the program counter whose words are not those that were loaded."""
 
-    def __str__(self) -> str:
+    @property
+    def heading(self) -> str:
+        """Where and why."""
         where = f" in {self.place}" if self.place is not None and str(self.place) else ""
         where += f", check '{self.loader_check}' of the tile loader" if self.loader_check else ""
-        lines = [f"{context_name(self.context)} at pc {self.pc:#x}{where}: {self.exception.name}"]
+        return f"{context_name(self.context)} at pc {self.pc:#x}{where}: {self.exception.name}"
+
+    def __str__(self) -> str:
+        lines = [self.heading]
         named = [f"m{number} {value:#x}" for number, value in enumerate(self.registers) if value]
         lines.append(f"  registers: {', '.join(named) or 'all 0'}")
         if self.changed:
@@ -72,15 +77,20 @@ class TileReport:
     receive_error: ReceiveError
     unread: str | None
 
-    def __str__(self) -> str:
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """What is wrong, in short, and which contexts run."""
         running = [
             context_name(context)
             for context, state in enumerate(self.states)
             if state == ContextStatus.ACTIVE
         ]
+        runs = [f"running: {', '.join(running)}"] if running else []
+        return (*(each.heading for each in self.contexts), *runs)
+
+    def __str__(self) -> str:
         lines = [line for each in self.contexts for line in str(each).splitlines()]
-        if running:
-            lines.append(f"running: {', '.join(running)}")
+        lines += self.headings[len(self.contexts) :]
         if self.receive_error:
             lines.append(f"receive error: {self.receive_error.name}")
         lines.append(
@@ -109,12 +119,15 @@ class FailureReport:
             f"group {group} {mark}" for group, mark in zip(SyncGroup, self.marks, strict=True)
         )
         lines = [f"marks of host sync: {marks}"]
-        alike: dict[str, list[int]] = {}
+        alike: dict[tuple[str, ...], list[TileReport]] = {}
         for each in self.tiles:
-            alike.setdefault(str(each), []).append(each.tile)
-        for text, tiles in alike.items():
-            lines.append(f"tile{'s' if len(tiles) > 1 else ''} {', '.join(map(str, tiles))}:")
-            lines += [f"  {line}" for line in text.splitlines()]
+            alike.setdefault(each.headings, []).append(each)
+        for tiles in alike.values():
+            lines.append(f"tile {tiles[0].tile}:")
+            lines += [f"  {line}" for line in str(tiles[0]).splitlines()]
+            if len(tiles) > 1:
+                others = ", ".join(str(each.tile) for each in tiles[1:])
+                lines.append(f"  at the same place, maybe with other registers: tiles {others}")
         if self.others:
             lines.append(f"and {self.others} more tiles that are not quiet")
         if not self.tiles:

@@ -80,8 +80,7 @@ class Program:
         try:
             yield
         except TilesExcepted:
-            report = examine(self._board, self._application, loader)
-            raise TileError(f"tile {report.tiles[0].tile} has excepted", report) from None
+            raise TileError(examine(self._board, self._application, loader)) from None
         except DriverError as error:
             if error.report is not None:
                 raise

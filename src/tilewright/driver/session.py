@@ -227,7 +227,7 @@ class Session:
         assert completion is not None
         if not is_stopped(debugger.status(tile).states[SUPERVISOR]):
             return False
-        [word] = debugger.read_words(tile, SUPERVISOR, address, 1)
+        word = debugger.read_last_word(tile, SUPERVISOR, address)
         if word != completion.value:
             raise ProtocolError(
                 f"tile {tile} has stopped by {debugger.exception(tile, SUPERVISOR).name}, with "

@@ -56,7 +56,7 @@ def encoder_graph(
     | `counts` | I32, batch | how many tokens of each text are its own, at least 1 |
     | `pooling` | F16, batch × kinds × tokens | how much each token counts in each kind of pooling |
 
-    The output is `pooled`, F16, batch × (kinds · width). With `hidden`, and for a checkpoint that
+    The output is `pooled`, F16, batch × kinds × width. With `hidden`, and for a checkpoint that
     pools maxima, there is no `pooling`, and the output is `hidden`, F16, batch × tokens × width:
     the last hidden state, whose rows past a text's count mean nothing.
 
@@ -94,7 +94,7 @@ def _pooled(checkpoint: Checkpoint, graph: ComputeGraph, states: Tensor) -> Tens
     batch, tokens, _ = states.shape
     kinds = len(checkpoint.sentence.pooling)
     pooling = graph.host_input(POOLING, (batch, kinds, tokens))
-    return graph.gemm(pooling, states, name="pooling").reshape(batch, -1)
+    return graph.gemm(pooling, states, name="pooling")
 
 
 class _Parameters:

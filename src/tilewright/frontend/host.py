@@ -70,7 +70,7 @@ def sentence_vectors(
     """
     lengths = np.asarray(counts)
     if POOLED in outputs:
-        vectors = np.asarray(outputs[POOLED], np.float32)[: len(lengths)]
+        vectors = np.asarray(outputs[POOLED], np.float32)[: len(lengths)].reshape(len(lengths), -1)
     else:
         states = np.asarray(outputs[HIDDEN], np.float32)[: len(lengths)]
         vectors = pool(states, lengths, checkpoint.sentence.pooling)

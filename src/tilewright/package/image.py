@@ -14,6 +14,7 @@ from tilewright.package.tables import U8, rows_of
 from tilewright.package.tensors import Source
 from tilewright.target.geometry import LOADER_FRAME_END
 
+_NOTHING: U8 = np.empty(0, np.uint8)
 _LISTED = 20
 """Names that a message lists."""
 
@@ -52,14 +53,13 @@ class TileImages:
 
     def _segments(self, tile: int) -> Iterator[tuple[int, int, U8]]:
         """Address, size and data of each segment that is loaded."""
-        segments = self._application.segments_of(tile)
-        for row in np.flatnonzero(segments.kind != SegmentKind.SCRATCH):
-            size = int(segments.data_size[row])
-            content = np.empty(0, np.uint8)
-            if size:
-                start = int(segments.offset[row])
-                content = self._application.blobs[int(segments.blob[row])][start : start + size]
-            yield int(segments.address[row]), int(segments.size[row]), content
+        segments, blobs = self._application.segments_of(tile), self._application.blobs
+        is_loaded = segments.kind != SegmentKind.SCRATCH
+        names = ("address", "size", "blob", "offset", "data_size")
+        columns = (getattr(segments, name)[is_loaded].tolist() for name in names)
+        for address, size, blob, start, data_size in zip(*columns, strict=True):
+            content = blobs[blob][start : start + data_size] if data_size else _NOTHING
+            yield address, size, content
 
     def _parameters(self, tile: int) -> Iterator[tuple[int, int, U8]]:
         shards = self._shards

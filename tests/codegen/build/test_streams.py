@@ -55,7 +55,7 @@ def test_any_layout(layout: Layout) -> None:
     check(layout, stream_tensor(layout, layout.shape, []), array, array)
 
 
-VIEWS = {
+VIEWS: dict[str, tuple[tuple[int, ...], list[Formula]]] = {
     "transposed": ((12, 20), [operators.Transpose((1, 0))]),
     "heads": ((8, 24), [operators.SplitHeads(3)]),
     "transposed heads": ((8, 24), [operators.SplitHeads(3), operators.Transpose((0, 2, 1))]),

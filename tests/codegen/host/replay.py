@@ -44,12 +44,14 @@ class _Tile:
         self.csr = {_MUX: _NEUTRAL, _COUNT: 0}
         self.syncs: list[int] = []
         self.automatic = 0
+        self.time = self.cursor = self.target = self.left = 0
+        """Events so far; where the next words to send lie; of the payload that is being sent, where
+        it goes in host memory, and how many words are to come."""
+        self.next_packet = 0
+        """The event before which no packet may start."""
+        self.has_ended = False
 
     def execute(self, code: bytes, phase: _Phase) -> None:
-        words: list[int] = []
-        """Sent, and not yet read as packets."""
-        payload_ends: list[int] = []
-        time, cursor, left, ended = 0, 0, 0, False
         for word in np.frombuffer(code, "<u4").tolist():
             instruction = decode(word)
             assert instruction is not None, f"{word:#x}"
@@ -68,36 +70,40 @@ class _Tile:
                 case "sans":
                     self.automatic += values[0] + 1
                 case "delay":
-                    time += values[0] + 1
-                case "send" | "sendoff" as mnemonic:
-                    count = values[0] + 1
-                    assert values[2] == 3
-                    assert len(self.syncs) == 1
-                    cursor = 4 * values[1] if mnemonic == "send" else cursor + 4 * values[1]
-                    sent = [self.word(cursor + 4 * k) for k in range(count)]
-                    cursor += 4 * count
-                    if left:
-                        assert count <= left
-                        assert mnemonic == "send"
-                        phase.host.view("<u4")[self.target // 4 :][:count] = sent
-                        phase.moved += 4 * count
-                        self.target += 4 * count
-                        left -= count
-                        if not left:
-                            payload_ends.append(time + 18)
-                    else:
-                        assert not words
-                        assert not ended
-                        assert not payload_ends or time >= payload_ends[-1]
-                        left, ended = self.header(sent, phase)
-                    time += count
+                    self.time += values[0] + 1
+                case "send":
+                    self.cursor = 4 * values[1]
+                    self.send(values[0] + 1, values[2], phase)
+                case "sendoff":
+                    assert values[1] == 0
+                    assert self.left == 0, "payloads are sent from where they lie"
+                    self.send(values[0] + 1, values[2], phase)
                 case "sync":
-                    self.barrier(values[0], ended, left, phase)
+                    self.barrier(values[0])
                 case other:
                     raise AssertionError(other)
 
-    def header(self, sent: list[int], phase: _Phase) -> tuple[int, bool]:
-        """Words of payload that follow, and whether the stream ends."""
+    def send(self, count: int, direction: int, phase: _Phase) -> None:
+        """A header, or words of a payload."""
+        assert direction == 3
+        assert len(self.syncs) == 1
+        sent = [self.word(self.cursor + 4 * number) for number in range(count)]
+        self.cursor += 4 * count
+        if self.left:
+            assert count <= self.left
+            phase.host.view("<u4")[self.target // 4 :][:count] = sent
+            phase.moved += 4 * count
+            self.target += 4 * count
+            self.left -= count
+            self.next_packet = self.time + 18
+        else:
+            assert not self.has_ended
+            assert self.time >= self.next_packet
+            self.header(sent, phase)
+        self.time += count
+
+    def header(self, sent: list[int], phase: _Phase) -> None:
+        """A request, a write whose payload follows, or a read."""
         first, second = sent
         kind = first >> 29
         if kind == 0:
@@ -109,7 +115,7 @@ class _Tile:
                     phase.named.add(64 * (number // 2) + 2 * (number % 2) + self.number)
             assert first >> 24 == 0
             assert second >> 22 == 0
-            return 0, False
+            return
         assert kind in (4, 5, 6, 7)
         phase.sending.add(self.number)
         assert self.csr[_MUX] == 0x600 | self.number & 0x3D
@@ -126,8 +132,8 @@ class _Tile:
             assert end == 0
             assert first & 0x7FFF == 0
             assert size > 0
-            self.target = offset
-            return size // 4, False
+            self.target, self.left = offset, size // 4
+            return
         assert end in (0, 3)
         place = _BASE + 32 * (first & 0x7FFF)
         assert place in _WINDOW
@@ -135,15 +141,15 @@ class _Tile:
         self.memory[place - _BASE :][:size] = phase.host[offset:][:size]
         phase.moved += size
         self.csr[_COUNT] -= max(size // 4, 1)
-        return 0, end == 3
+        self.has_ended = end == 3
 
-    def barrier(self, zone: int, ended: bool, left: int, phase: _Phase) -> None:
+    def barrier(self, zone: int) -> None:
         if zone == 2:
             assert not self.syncs
             assert self.csr[_MUX] == _NEUTRAL
         elif zone == 0:
-            assert ended
-            assert left == 0
+            assert self.has_ended
+            assert self.left == 0
             assert self.csr[_COUNT] == 0
         elif zone == 1:
             assert self.automatic == 2

@@ -27,6 +27,7 @@ BENCHMARKS = {
     "place": ["place.place_figures"],
     "package": ["package.package_figures"],
     "build": ["build.build_figures"],
+    "host": ["host.host_figures"],
     "model": ["model.model_figures"],
 }
 """By name: modules of this package, each with the function that makes figures."""

@@ -147,8 +147,8 @@ def _prepared_parameter(
     if source.kind is not SourceKind.PARAMETER or parameters is None:
         views = ", ".join(view.mnemonic for view in source.prepared)
         raise BuildError(
-            f'"{source.name}" cannot come from the host as it is stored, by {views or "its order"}: '
-            f"{source.value.storage}"
+            f'"{source.name}" cannot come from the host as it is stored, by '
+            f"{views or 'its order'}: {source.value.storage}"
         )
     storage = source.value.storage
     tensor = _stored_tensor(source.name, storage, Role.PARAMETER)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tilewright.codegen.emit import Program
+from tilewright.codegen.emit.linking import regions_behind
 from tilewright.elf.image import Image
 from tilewright.elf.lines import read_lines
 from tilewright.elf.object import SymbolType
@@ -70,8 +71,7 @@ def _symbols(code: int, image: Image, strings: _Strings) -> Iterator[tuple[int, 
     for symbol in image.symbol_list:
         if symbol.file_name and symbol.type in (SymbolType.FUNC, SymbolType.OBJECT):
             yield code, symbol.address, symbol.size, strings.number(symbol.name)
-    end = max(section.address + section.size for section in image.sections)
-    yield code, -(-end // 8) * 8, 0, strings.number(_PROGRAM)
+    yield code, regions_behind(image)[0][0], 0, strings.number(_PROGRAM)
 
 
 def _lines(code: int, image: Image, strings: _Strings) -> Iterator[tuple[int, int, int, int]]:

@@ -182,6 +182,8 @@ def _on_factors(
             factor, step = next(each for each in zip(factors, ends, strict=True) if each[1] <= low)
             if high % low or low % step:
                 raise Inexpressible
+            if factor not in place:  # padding of an axis of one element, which the host lacks
+                raise Inexpressible
             axis = place[factor]
             within = seen[axis][seen[axis].index(factor) + 1 :]
             found.append((axis, high // low, low // step * prod(extents[each] for each in within)))

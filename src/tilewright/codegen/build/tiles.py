@@ -1,15 +1,17 @@
 """What tiles hold, as segments: code, the runtime's memory, host tables, parameters, constants."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from tilewright.codegen.build.bindings import Binding
 from tilewright.codegen.emit import DataMemory, Program
+from tilewright.codegen.emit.code import TileText
 from tilewright.codegen.emit.program import entry_code
 from tilewright.codegen.host import TABLES, HostExchange
 from tilewright.codegen.mid.orders import Indices
+from tilewright.elf.image import Image
 from tilewright.package import NONE, BlobBuilder, SegmentKind, Segments, Shards
 from tilewright.target.geometry import RUNTIME_STATE, TILES
 from tilewright.target.topology import physical_tiles
@@ -23,10 +25,12 @@ def tile_segments(
 ) -> Segments:
     """The segments of all tiles; contents go to `blobs`, equal ones once."""
     physical = physical_tiles(np.arange(TILES)).tolist()
-    rows = [row for tile in range(TILES) for row in _program_rows(program, tile, physical, blobs)]
+    images = [_Image(image, blobs) for image in program.images]
+    rows: list[Row] = []
+    for tile, place in enumerate(physical):
+        rows += images[program.image_of[tile]].rows(place)
+        rows += _text_rows(program.texts[tile], place, blobs)
     rows += _table_rows(exchange, blobs)
-    state, end = RUNTIME_STATE
-    rows += [(tile, state, end - state, SegmentKind.STATE, NONE, 0, 0) for tile in range(TILES)]
     parts = [np.array(rows, np.int64), *_content_rows(program, bindings, blobs)]
     return Segments(*np.concatenate(parts).T).sorted_by("tile", "address")
 
@@ -51,25 +55,44 @@ def _places(memory: DataMemory, binding: Binding) -> tuple[Indices, Indices]:
     return physical_tiles(binding.pieces.tile).astype(np.int64), address
 
 
-def _program_rows(
-    program: Program, tile: int, physical: Sequence[int], blobs: BlobBuilder
-) -> Iterator[Row]:
-    """Code of a logical tile, and memory of its kernels."""
-    image, text = program.images[program.image_of[tile]], program.texts[tile]
+class _Image:
+    """Kernels and runtime, which many tiles share: their code, and all of the run-time state."""
+
+    def __init__(self, image: Image, blobs: BlobBuilder) -> None:
+        low, high = RUNTIME_STATE
+        state = bytearray(high - low)
+        code: list[tuple[int, bytearray]] = []
+        for section, address in sorted(image.layout.addresses.items(), key=lambda each: each[1]):
+            content = image.contents[section]
+            if not section.section.is_executable:
+                state[address - low : address - low + len(content)] = content
+                continue
+            if not code or address > code[-1][0] + len(code[-1][1]) + _MOST_GAP:
+                code.append((address, bytearray()))
+            start, run = code[-1]
+            run += bytes(address - start - len(run)) + content
+        self._rows = [
+            (address, len(run), SegmentKind.CODE, blobs.add(bytes(run)), 0, len(run))
+            for address, run in code
+        ]
+        initial = bytes(state).rstrip(bytes(1))
+        blob = blobs.add(initial) if initial else NONE
+        self._rows.append((low, high - low, SegmentKind.STATE, blob, 0, len(initial)))
+
+    def rows(self, tile: int) -> Iterable[Row]:
+        """Of a (physical) tile."""
+        return ((tile, *row) for row in self._rows)
+
+
+_MOST_GAP = 16
+"""Bytes between functions that are filled up."""
+
+
+def _text_rows(text: TileText, tile: int, blobs: BlobBuilder) -> Iterator[Row]:
+    """Code of a (physical) tile of its own."""
     for piece in (entry_code(text), *text.pieces):
-        blob = blobs.add(piece.data)
         size = len(piece.data)
-        yield physical[tile], piece.address, size, SegmentKind.CODE, blob, 0, size
-    for section, address in image.layout.addresses.items():
-        content, size = image.contents[section], section.section.size
-        if not size:
-            continue
-        is_code = section.section.is_executable
-        kind = SegmentKind.CODE if is_code else SegmentKind.STATE
-        if any(content):
-            yield physical[tile], address, size, kind, blobs.add(content), 0, size
-        else:
-            yield physical[tile], address, size, kind, NONE, 0, 0
+        yield tile, piece.address, size, SegmentKind.CODE, blobs.add(piece.data), 0, size
 
 
 def _table_rows(exchange: HostExchange, blobs: BlobBuilder) -> Iterator[Row]:

@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
-from tilewright.codegen.emit.memory import CODE_REGIONS, Region
+from tilewright.codegen.emit.memory import CODE_REGIONS, KERNEL_STATE, Region
 from tilewright.device.kernels import KERNELS
 from tilewright.device.runtime import RUNTIME, RUNTIME_VALUES
 from tilewright.elf.arenas import Arena
@@ -43,8 +43,11 @@ class Library:
         wanted = set(symbols)
         sources = sorted({each.source for each in KERNELS.values() if each.symbol in wanted})
         arenas = [
-            Arena(f"code{number}", *region, is_executable=True)
-            for number, region in enumerate(CODE_REGIONS)
+            Arena("state", *KERNEL_STATE),
+            *(
+                Arena(f"code{number}", *region, is_executable=True)
+                for number, region in enumerate(CODE_REGIONS)
+            ),
         ]
         objects = [toolchain(source) for source in (runtime, *sources)]
         self._linker = Linker(objects, arenas=arenas, absolutes=RUNTIME_VALUES)
@@ -58,8 +61,13 @@ class Library:
         return self._images[wanted]
 
 
+@lru_cache(maxsize=64)
 def regions_behind(image: Image) -> Sequence[Region]:
     """What of the regions of code is free behind an image."""
-    end = max(section.address + section.size for section in image.sections)
+    end = max(
+        address + each.section.size
+        for each, address in image.layout.addresses.items()
+        if each.section.is_executable
+    )
     start = -(-end // _ALIGNMENT) * _ALIGNMENT
     return [(max(low, start), high) for low, high in CODE_REGIONS if high > start]

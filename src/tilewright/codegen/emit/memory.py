@@ -60,6 +60,9 @@ CODE_REGIONS: tuple[Region, ...] = (
     (PACKET_WINDOW[1], RUNTIME_STATE[0]),
     (RUNTIME_STATE[1], EXECUTABLE_END),
 )
+KERNEL_STATE: Region = (RUNTIME_STATE[0] + 0x100, RUNTIME_STATE[0] + 0x1000)
+"""Where variables of kernels lie: behind the completion word and counters of repeats, below the
+supervisor's stack."""
 FIRST_DATA = RUNTIME_STATE[1]
 """Where data begin if the code is short enough."""
 _ALIGNMENT = 16

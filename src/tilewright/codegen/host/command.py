@@ -29,5 +29,5 @@ def command_piece(batch: int) -> Pieces:
 def command_rows() -> Rows:
     """The internal phase that gives the command word to all tiles."""
     receivers = [(tile, COMMAND) for tile in range(TILES) if tile != COMMANDER]
-    transfer = Transfer(COMMANDER, COMMAND, HOST_WORD // HOST_WORD, receivers)
+    transfer = Transfer(COMMANDER, COMMAND, 1, receivers)
     return encode(schedule(ExchangePhase.of([transfer])))

@@ -6,13 +6,14 @@ from itertools import islice
 
 import numpy as np
 
+from tilewright.codegen.host.columns import Ints
 from tilewright.codegen.host.command import command_piece
 from tilewright.codegen.host.faults import HostError
-from tilewright.codegen.host.packets import MOST_SENT, Ints
+from tilewright.codegen.host.packets import MOST_SENT
 from tilewright.codegen.host.pages import DATA_START, in_host_memory
 from tilewright.codegen.host.parts import Parts, fetched_parts, sent_parts
 from tilewright.codegen.host.phases import HostPhase, host_phase
-from tilewright.codegen.host.pieces import Pieces, cut_fetched, cut_sent, joined, staging_room
+from tilewright.codegen.host.pieces import Pieces, cut_fetched, cut_sent, staging_room
 from tilewright.codegen.host.plan import CallPieces, HostCall, host_plan
 from tilewright.codegen.host.spreading import spread
 from tilewright.codegen.host.tables import Tables, packets, tables
@@ -68,7 +69,7 @@ def plan_exchange(calls: Sequence[HostCall], *, host_memory: int = HOST_SPACE) -
     for each in cut:
         listed.append(each.from_batch(len(is_sending)))
         is_sending += [True] * each.sent + [False] * each.fetched
-    pieces = joined(listed)
+    pieces = Pieces.joined(listed)
     found = packets(pieces, np.array(is_sending))
     table = tables(found, len(is_sending))
     phases = (host_phase(found, table, batch, pieces) for batch in range(len(is_sending)))
@@ -109,8 +110,8 @@ def _call_pieces(sent: Parts, fetched: Pieces, room: Ints, limit: int) -> CallPi
     """
     there = cut_sent(sent, room)
     count = _batches(there), _batches(fetched)
-    pieces = joined([there, replace(fetched, batch=fetched.batch + count[0])])
-    listed = [pieces[np.flatnonzero(pieces.batch == batch)] for batch in range(sum(count))]
+    pieces = Pieces.joined([there, replace(fetched, batch=fetched.batch + count[0])])
+    listed = [pieces[pieces.batch == batch] for batch in range(sum(count))]
     for follows in (True, False):
         start, last, placed = DATA_START, DATA_START, [Pieces.none()]
         for each in listed:
@@ -119,5 +120,5 @@ def _call_pieces(sent: Parts, fetched: Pieces, room: Ints, limit: int) -> CallPi
             last = max(last, end)
             start = end if follows else start
         if last <= limit:
-            return CallPieces(joined(placed), *count, last)
+            return CallPieces(Pieces.joined(placed), *count, last)
     raise HostError(f"a batch takes {last:,} bytes of host memory, of which there are {limit:,}")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.codegen.host.columns import Ints, Words
 from tilewright.target.geometry import MEMORY_BASE
 from tilewright.target.host import HOST_WORD
 from tilewright.target.host_packets import (
@@ -25,10 +26,6 @@ from tilewright.target.host_packets import (
     owners,
 )
 from tilewright.target.topology import places, tile_ids
-
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint32]
-Mask = npt.NDArray[np.bool_]
 
 HEADER_BYTES = HEADER_WORDS * HOST_WORD
 """A packet's header, or a request."""

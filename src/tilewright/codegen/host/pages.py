@@ -1,19 +1,19 @@
 """Where pieces pass through host memory, and what the host copies there.
 
-Each piece has a slot: a power of two if it is shorter than a packet, else room for whole packets. A
-batch has its large slots first, so that each starts at a multiple of its size, or of a packet's.
-So no packet crosses the end of a host page, and those of whole units of 64 bytes lie at such. A
-piece that several tiles get has one slot.
+Pieces lie one behind the other as in their streams, so that the host copies many at once. Each has
+a slot, which starts at a multiple of what destinations on tiles are multiples of, since packets
+begin there; what is shorter than that lies behind all others, in slots of a power of two. A piece
+that several tiles get has one slot.
 """
 
 from dataclasses import replace
 
 import numpy as np
 
-from tilewright.codegen.host.packets import MOST_SENT
 from tilewright.codegen.host.pieces import Pieces, slot_sizes
 from tilewright.package import Slices
 from tilewright.target.host import HOST_PAGE
+from tilewright.target.host_packets import DESTINATION_UNIT
 
 COMMAND_PAGE, DATA_PAGE = 0, 1
 """Rows of the pages: one unit for the command word, all the rest for data."""
@@ -26,7 +26,7 @@ def in_host_memory(pieces: Pieces, start: int) -> tuple[Pieces, int]:
     keys = np.stack([pieces.tensor, pieces.offset, pieces.size, pieces.lead])
     slots, row = np.unique(keys, axis=1, return_inverse=True)
     sizes = slot_sizes(slots[2] + slots[3])
-    order = np.argsort(-np.minimum(sizes, MOST_SENT), kind="stable")
+    order = np.argsort(-np.minimum(sizes, DESTINATION_UNIT), kind="stable")
     place = np.empty_like(sizes)
     place[order] = np.cumsum(sizes[order]) - sizes[order]
     end = start + -(-int(sizes.sum()) // HOST_PAGE) * HOST_PAGE

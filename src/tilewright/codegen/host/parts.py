@@ -1,12 +1,11 @@
 """What tiles get from the host or give to it: parts of tensors' streams in whole words."""
 
-from dataclasses import dataclass, fields
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.codegen.host.columns import Columns, Ints, Mask
 from tilewright.codegen.host.faults import HostError
-from tilewright.codegen.host.packets import Ints, Mask
 from tilewright.codegen.host.window import STAGING_END
 from tilewright.package import Shards
 from tilewright.target.geometry import MEMORY_BASE, MEMORY_END, TILES
@@ -16,7 +15,7 @@ _MOST_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parts:
+class Parts(Columns):
     """`size` bytes from `offset` of the stream of `tensor` lie at `address` of `tile` (physical).
 
     Ordered by tile and address. All are multiples of words.
@@ -27,12 +26,6 @@ class Parts:
     size: Ints
     tile: Ints
     address: Ints
-
-    def __getitem__(self, rows: Ints) -> Self:
-        return type(self)(*(getattr(self, each.name)[rows] for each in fields(self)))
-
-    def __len__(self) -> int:
-        return len(self.tensor)
 
 
 def sent_parts(shards: Shards) -> Parts:
@@ -59,7 +52,7 @@ def fetched_parts(shards: Shards) -> Parts:
         parts.tile,
         parts.address + skipped,
     )
-    return ordered(rest[np.flatnonzero(rest.size > 0)])
+    return ordered(rest[rest.size > 0])
 
 
 def ordered(parts: Parts) -> Parts:

@@ -7,13 +7,13 @@ barriers pass.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.codegen.host.packets import Ints, Words
+from tilewright.codegen.host.columns import Columns, Ints, Words
 from tilewright.codegen.host.pieces import ATOM, Pieces
 from tilewright.codegen.host.tables import Packets, Tables
 from tilewright.isa import FORM_BY_NAME, encode_words
@@ -30,7 +30,7 @@ _VALUE, _PLACE, _ZERO = 8, 9, 15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Copies:
+class Copies(Columns):
     """What tiles copy: `size` bytes, whole atoms, from `source` to `target`, ordered by tile."""
 
     tile: Ints
@@ -94,7 +94,7 @@ def host_phase(found: Packets, tables: Tables, batch: int, pieces: Pieces) -> Ho
     others = np.setdiff1d(np.arange(TILES), taking_part)
     listing.add(_Step.ENTER, others, "sans u19", 1)
     listing.add(_Step.COMPLETE, others, "sync u4", SYNC_ZONES["ANS"])
-    chosen = pieces[np.flatnonzero((pieces.batch == batch) & (pieces.staging != pieces.address))]
+    chosen = pieces[(pieces.batch == batch) & (pieces.staging != pieces.address)]
     copies = _listed_copies(listing, chosen)
     return HostPhase(*listing.sorted(), copies)
 
@@ -214,4 +214,4 @@ def _joined(copies: Copies) -> Copies:
         goes_on = goes_on & (place[1:] == (place + copies.size)[:-1])
     first = np.flatnonzero(np.concatenate([[True], ~goes_on])[: len(copies.tile)])
     size = np.add.reduceat(copies.size, first) if len(first) else copies.size
-    return Copies(copies.tile[first], copies.source[first], copies.target[first], size)
+    return replace(copies[first], size=size)

@@ -6,23 +6,18 @@ one copies. What the host fetches goes straight from its place; only host pages 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Self
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.codegen.host.columns import Columns, Ints, numbered
 from tilewright.codegen.host.faults import HostError
-from tilewright.codegen.host.packets import (
-    HEADER_BYTES,
-    MOST_FETCHED,
-    MOST_SENT,
-    Ints,
-)
+from tilewright.codegen.host.packets import HEADER_BYTES, MOST_FETCHED, MOST_SENT
 from tilewright.codegen.host.parts import Parts
 from tilewright.codegen.host.window import STAGING_END, TABLES
 from tilewright.target.geometry import TILES
-from tilewright.target.host_packets import DESTINATION_UNIT, LONG_UNIT, owners
+from tilewright.target.host_packets import DESTINATION_UNIT, owners
 
 ATOM = 8
 _LEAST_STAGING = MOST_SENT
@@ -30,7 +25,7 @@ _LEAST_STAGING = MOST_SENT
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
+class Pieces(Columns):
     """Columns over pieces, ordered by batch, then tile, then as they follow on the tile.
 
     `size` bytes of the stream of `tensor` from `offset` on lie at `address` of `tile`. The host
@@ -49,43 +44,28 @@ class Pieces:
     staging: Ints
     host: Ints
 
-    @classmethod
-    def none(cls) -> Self:
-        return cls(*(np.zeros(0, np.int64) for _ in fields(cls)))
-
-    def __getitem__(self, rows: Ints) -> Self:
-        return type(self)(*(getattr(self, each.name)[rows] for each in fields(self)))
-
-    def __len__(self) -> int:
-        return len(self.batch)
-
     @property
     def length(self) -> Ints:
         """Bytes with the lead."""
         return self.lead + self.size
 
 
-def joined(pieces: Sequence[Pieces]) -> Pieces:
-    """The rows of all, in this order."""
-    return Pieces(
-        *(np.concatenate([getattr(p, each.name) for p in pieces]) for each in fields(Pieces))
-    )
+def most_packets(length: Ints, most: int) -> Ints:
+    """How many packets of up to `most` bytes each piece takes at most, wherever its slot is.
 
-
-def packet_counts(length: Ints, most: npt.ArrayLike) -> Ints:
-    """How many packets each piece takes: full ones, a long and a short one for the rest."""
-    full, rest = np.divmod(length, most)
-    return full + (rest >= LONG_UNIT) + (rest % LONG_UNIT > 0)
+    Beside full ones: two to come to a multiple of `most`, and a long and a short one behind.
+    """
+    return np.minimum(length // most + 4, -(-length // DESTINATION_UNIT))
 
 
 def slot_sizes(length: Ints) -> Ints:
-    """The bytes of host memory that pieces of these lengths take: no packet crosses a page's end.
+    """The bytes of host memory that pieces of these lengths take: multiples of `DESTINATION_UNIT`.
 
-    What is shorter than a packet takes a power of two.
+    What is shorter takes a power of two.
     """
-    packets = -(-length // MOST_SENT) * MOST_SENT
+    whole = -(-length // DESTINATION_UNIT) * DESTINATION_UNIT
     power = 1 << np.ceil(np.log2(length)).astype(np.int64)
-    return np.where(length >= MOST_SENT, packets, power)
+    return np.where(length < DESTINATION_UNIT, power, whole)
 
 
 def per_tile(tile: Ints, values: npt.ArrayLike) -> Ints:
@@ -104,19 +84,19 @@ def staging_room(sent: Sequence[Parts], straight: Sequence[Pieces], batches: int
     is_owner = owners(tiles) == tiles
     entries = batches * is_owner
     for pieces in straight:
-        entries += per_tile(pieces.tile, packet_counts(pieces.length, MOST_FETCHED))
+        entries += per_tile(pieces.tile, most_packets(pieces.length, MOST_FETCHED))
         visits = np.unique(pieces.batch * TILES + pieces.tile)
         entries += per_tile(visits % TILES, 1)  # the read that ends each stream
     footprints = [per_tile(parts.tile, _footprints(parts)) for parts in sent]
     for parts in sent:
-        entries += per_tile(parts.tile, packet_counts(_leads(parts) + parts.size, MOST_SENT))
+        entries += per_tile(parts.tile, most_packets(_leads(parts) + parts.size, MOST_SENT))
     room = np.full(TILES, STAGING_END - TABLES)
     while True:
         needed = entries.copy()
         for footprint in footprints:
-            # A part that is cut takes up to three packets more.
+            # A part that is cut takes up to four packets more.
             cuts = np.maximum(-(-footprint // np.maximum(room, 1)) - 1, 0)
-            needed += 3 * cuts + (int(cuts.max()) + 1) * is_owner
+            needed += 4 * cuts + (int(cuts.max()) + 1) * is_owner
         left = STAGING_END - TABLES - HEADER_BYTES * needed
         left = np.minimum(left // DESTINATION_UNIT * DESTINATION_UNIT, room)
         _check_room(left, needed, sum(footprints, np.zeros(TILES, np.int64)))
@@ -172,9 +152,8 @@ def _cut(parts: Parts, start: Ints, length: Ints, limit: Ints) -> tuple[Pieces, 
     and how far that is from the beginning of their part.
     """
     first, last = start // limit, (start + length - 1) // limit
-    count = last - first + 1
-    row = np.repeat(np.arange(len(parts)), count)
-    batch = first[row] + np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+    row, number = numbered(last - first + 1)
+    batch = first[row] + number
     begin = np.maximum(start[row], batch * limit[row])
     end = np.minimum((start + length)[row], (batch + 1) * limit[row])
     zeros = np.zeros(len(row), np.int64)

@@ -7,7 +7,7 @@ import numpy as np
 
 from tilewright.codegen.host.command import COMMAND_OFFSET, STOP, STOP_CALL
 from tilewright.codegen.host.pages import COMMAND_PAGE, DATA_START, slices
-from tilewright.codegen.host.pieces import Pieces, joined
+from tilewright.codegen.host.pieces import Pieces
 from tilewright.package import (
     Batches,
     Call,
@@ -78,7 +78,7 @@ def host_plan(calls: Sequence[HostCall], cut: Sequence[CallPieces]) -> HostPlan:
             call=np.repeat(np.arange(len(calls) + 1), [1 + each.batches for each in (*cut, stop)]),
             direction=directions,
         ),
-        slices=slices(joined(data)),
+        slices=slices(Pieces.joined(data)),
         entry_points=(
             *(EntryPoint(call.name, (row,), call.command) for row, call in enumerate(calls)),
             EntryPoint(STOP_CALL, (len(calls),), STOP),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.codegen.host.packets import Ints
+from tilewright.codegen.host.columns import Ints, numbered
 from tilewright.codegen.host.parts import Parts, ordered
 from tilewright.exchange import ExchangePhase
 from tilewright.target.host import HOST_WORD
@@ -38,7 +38,7 @@ def spread(parts: Parts) -> Spreading:
         return Spreading(parts, None)
     length = -(-size // np.minimum(-(-size // _SHARE), holders))
     length = -(-length // LONG_UNIT) * LONG_UNIT
-    group, number = _numbered(-(-size // length))
+    group, number = numbered(-(-size // length))
     start = length[group] * number
     holder = np.arange(len(group)) % holders[group]
     source = first[group] + holder
@@ -49,11 +49,11 @@ def spread(parts: Parts) -> Spreading:
         held.tile[source],
         held.address[source] + start,
     )
-    share, other = _numbered(holders[group] - 1)
+    share, other = numbered(holders[group] - 1)
     other += other >= holder[share]
     row = first[group][share] + other
     is_copied = holders[group] > 1
-    copied = sent[np.flatnonzero(is_copied)]
+    copied = sent[is_copied]
     phase = ExchangePhase(
         source_tile=copied.tile,
         source_address=copied.address,
@@ -63,12 +63,6 @@ def spread(parts: Parts) -> Spreading:
         receiver_address=held.address[row] + start[share],
     )
     return Spreading(ordered(sent), phase)
-
-
-def _numbered(counts: Ints) -> tuple[Ints, Ints]:
-    """For so many entries of each group, their groups and their numbers within these."""
-    group = np.repeat(np.arange(len(counts)), counts)
-    return group, np.arange(len(group)) - (np.cumsum(counts) - counts)[group]
 
 
 def _together(parts: Parts) -> tuple[Parts, Ints]:

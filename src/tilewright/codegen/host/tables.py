@@ -5,24 +5,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.codegen.host.columns import Columns, Ints, Mask, Words, numbered
 from tilewright.codegen.host.packets import (
     HEADER_BYTES,
     MOST_FETCHED,
     MOST_SENT,
-    Ints,
-    Mask,
-    Words,
     packet_words,
     requests,
 )
-from tilewright.codegen.host.pieces import Pieces, packet_counts
+from tilewright.codegen.host.pieces import Pieces
 from tilewright.codegen.host.window import DUMMY, TABLES
 from tilewright.target.geometry import TILES
-from tilewright.target.host_packets import LONG_UNIT
+from tilewright.target.host_packets import DESTINATION_UNIT, LONG_UNIT
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Packets:
+class Packets(Columns):
     """Columns over packets, ordered by batch, then tile, then as they are sent.
 
     A read brings `size` bytes at `host` to `place` of the tile; a write takes them from `place`. A
@@ -40,27 +38,47 @@ class Packets:
 def packets(pieces: Pieces, is_read: Mask) -> Packets:
     """The packets of pieces; `is_read` says of each batch whether its tiles read."""
     reads = is_read[pieces.batch]
-    most = np.where(reads, MOST_SENT, MOST_FETCHED)
-    length = pieces.length
-    count = packet_counts(length, most)
-    row = np.repeat(np.arange(len(pieces)), count)
-    number = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
-    start = np.minimum(number, (length // most)[row]) * most[row]
-    rest = length[row] - start
-    is_full = rest >= most[row]
-    is_short = (number == count[row] - 1) & (rest % LONG_UNIT > 0) & ~is_full
-    start += np.where(is_short, rest // LONG_UNIT * LONG_UNIT, 0)
-    long = np.where(is_full, most[row], rest // LONG_UNIT * LONG_UNIT)
-    size = np.where(is_short, rest % LONG_UNIT, long)
-    found = Packets(
-        pieces.batch[row],
-        pieces.tile[row],
-        reads[row],
-        pieces.host[row] + start,
-        pieces.staging[row] + start,
-        size,
+    row, start, size = split(pieces.host, pieces.length, np.where(reads, MOST_SENT, MOST_FETCHED))
+    return _ended(
+        Packets(
+            pieces.batch[row],
+            pieces.tile[row],
+            reads[row],
+            pieces.host[row] + start,
+            pieces.staging[row] + start,
+            size,
+        )
     )
-    return _ended(found)
+
+
+def split(host: Ints, length: Ints, most: Ints) -> tuple[Ints, Ints, Ints]:
+    """What each packet carries: which of the pieces, from where in it, how many bytes.
+
+    Pieces of `length` bytes at `host` are cut at multiples of `most`, so that no packet crosses the
+    end of a host page. Long packets go from multiples of `LONG_UNIT` to such; before and behind
+    them is a short one each. Cuts are at multiples of `DESTINATION_UNIT` within pieces.
+    """
+    head = np.where(host % LONG_UNIT > 0, np.minimum(length, DESTINATION_UNIT), 0)
+    left = length - head
+    first = np.minimum(-(host + head) % most, left // LONG_UNIT * LONG_UNIT)
+    full, rest = np.divmod(left - first, most)
+    short = rest % LONG_UNIT
+    of_full, number = numbered(full)
+    every = np.arange(len(host))
+    row = np.concatenate([every, every, of_full, every, every])
+    start = np.concatenate(
+        [
+            np.zeros_like(head),
+            head,
+            (head + first)[of_full] + number * most[of_full],
+            length - rest,
+            length - short,
+        ]
+    )
+    size = np.concatenate([head, first, most[of_full], rest - short, short])
+    order = np.lexsort((start, row))
+    order = order[size[order] > 0]
+    return row[order], start[order], size[order]
 
 
 def _ended(found: Packets) -> Packets:
@@ -72,12 +90,8 @@ def _ended(found: Packets) -> Packets:
     added = Packets(
         batch, tile, np.ones(len(visits), bool), nothing, np.full(len(visits), DUMMY), nothing
     )
-    columns = [
-        np.concatenate([getattr(each, name) for each in (found, added)])
-        for name in Packets.__slots__
-    ]
-    order = np.lexsort((columns[1], columns[0]))
-    return Packets(*(column[order] for column in columns))
+    both = Packets.joined([found, added])
+    return both[np.lexsort((both.tile, both.batch))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

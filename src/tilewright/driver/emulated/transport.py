@@ -18,6 +18,8 @@ from tilewright.target.host import CONFIGURATION_SPACE, HOST_PAGE, HOST_SPACE, L
 
 _WORD = 4
 _WORD_MASK = 0xFFFFFFFF
+_GROUPS = {group.control: group for group in SyncGroup}
+"""The groups of host sync, by the registers of their marks."""
 
 
 class EmulatedTransport:
@@ -65,22 +67,25 @@ class EmulatedTransport:
     def read(self, offset: int) -> int:
         self._check(offset)
         self.clock.sleep(ACCESS_SECONDS)
-        match offset:
-            case registers.AUTO_LOADER_CONTROL:
-                return self._auto_loader.control
-            case SyncGroup.LOADER.control:
-                return self._mark(SyncGroup.LOADER)
-            case SyncGroup.PROGRAM.control:
-                return self._mark(SyncGroup.PROGRAM)
-            case _ if offset in registers.TILE_WINDOW:
-                return self._read_tile(*registers.tile_of(offset))
+        if offset in registers.TILE_WINDOW:
+            return self._read_tile(*registers.tile_of(offset))
+        if offset in _GROUPS:
+            return self._mark(_GROUPS[offset])
+        if offset == registers.AUTO_LOADER_CONTROL:
+            return self._auto_loader.control
         return int(self._words[offset // _WORD])
 
     def write(self, offset: int, value: int) -> None:
         self._check(offset)
         if not 0 <= value <= _WORD_MASK:
             raise TransportError(f"{value:#x} for register {offset:#x}: registers are words")
+        if offset in registers.TILE_WINDOW:
+            self._write_tile(*registers.tile_of(offset), value)
+            return
         self._words[offset // _WORD] = value
+        if offset in _GROUPS:
+            self._set_mark(_GROUPS[offset], value & registers.MARK_MASK)
+            return
         match offset:
             case registers.AUTO_LOADER_CONTROL:
                 self._auto_loader.command(value)
@@ -88,12 +93,6 @@ class EmulatedTransport:
                 self._auto_loader.target = value
             case registers.AUTO_LOADER_DATA:
                 self._auto_loader.push(value)
-            case SyncGroup.LOADER.control:
-                self._set_mark(SyncGroup.LOADER, value & registers.MARK_MASK)
-            case SyncGroup.PROGRAM.control:
-                self._set_mark(SyncGroup.PROGRAM, value & registers.MARK_MASK)
-            case _ if offset in registers.TILE_WINDOW:
-                self._write_tile(*registers.tile_of(offset), value)
 
     def _check(self, offset: int) -> None:
         self._check_open()

@@ -1,0 +1,81 @@
+"""`tilewright run`, with a package written by hand: y = x + w on one row of tiles."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+from typer.testing import CliRunner
+
+from tests.driver import programs
+from tilewright.cli.main import app
+from tilewright.errors import TilewrightError
+from tilewright.package import Source, read_profile, write_package
+
+X = np.arange(64 * programs.WORDS, dtype=np.int32).reshape(64, programs.WORDS)
+W = X[::-1] * 3
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with the package, its input and its parameters."""
+    monkeypatch.chdir(tmp_path)
+    write_package(programs.application(), tmp_path / "sum.ipuexe")
+    np.save(tmp_path / "x.npy", X)
+    save_file({"layer.w": W}, tmp_path / "w.safetensors")
+    return tmp_path
+
+
+def _run(*arguments: str) -> str:
+    result = CliRunner().invoke(app, ["run", "sum.ipuexe", *arguments])
+    if result.exception is not None:
+        raise result.exception
+    return result.output
+
+
+def test_arrays_in_and_out_and_a_profile(folder: Path) -> None:
+    text = _run(
+        *("--input", "x=x.npy", "--parameters", "w.safetensors", "--repeat", "2"),
+        *("--output", "y=sum.npy", "--profile", "sum.ipuprof"),
+    )
+    assert np.array_equal(np.load("sum.npy"), X + W)
+    first, second = re.findall(r"^([\d,]+) cycles \(graph [\d,]+, host [\d,]+\)", text, re.M)
+    assert first == second
+    assert "y: int32 64 × 16 → sum.npy" in text
+    assert len(read_profile(Path("sum.ipuprof")).cycles()) == 64
+
+
+def test_outputs_are_printed_or_go_to_a_folder(folder: Path) -> None:
+    arguments = ("--input", "x=x.npy", "--parameters", "w.safetensors")
+    assert "y: int32 64 × 16\n[[" in _run(*arguments)
+    (folder / "out").mkdir()
+    _run(*arguments, "--output", "out")
+    assert [path.name for path in (folder / "out").iterdir()] == ["y.npy"]
+    assert np.array_equal(np.load("out/y.npy"), X + W)
+
+
+def test_a_package_is_run_for_its_profile(folder: Path) -> None:
+    write_package(programs.application(parameters=Source.BLOB), folder / "whole.ipuexe")
+    result = CliRunner().invoke(app, ["profile", "whole.ipuexe", "--run"])
+    assert result.output.startswith("took ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--input", "x"], "--input has 'x'; expected NAME=FILE.npy"),
+        (["--input", "x=y.npy"], "cannot read y.npy: No such file"),
+        (["--input", "x=w.safetensors"], "w.safetensors is no array in NumPy's .npy format"),
+        (["--output", "nowhere"], "there is no such folder"),
+        (["--output", "z=z.npy"], "the package has no output 'z'; it has: y"),
+        (["--output", "profile.cycles=z.npy"], "has no output 'profile.cycles'"),
+        (["--input", "x=x.npy"], "expects 1 parameters when it is loaded"),
+        (["--parameters", "w.safetensors"], "'x' is missing: int32"),
+        (["--device", "card"], "no device 'card'"),
+    ],
+)
+def test_what_is_wrong_is_told(folder: Path, arguments: list[str], message: str) -> None:
+    with pytest.raises(TilewrightError, match=re.escape(message)):
+        _run(*arguments)
+    assert not list(folder.glob("z.npy"))
