@@ -120,7 +120,7 @@ def scanned_recipes(
         problem = _problem(product, swapped)
         variants = scan(problem, tiles, model, limit, most_copies)
         found += [
-            _recipe(product, swapped, variants.grid(index))
+            _recipe(product, swapped, variants.grid(index), problem.row_block)
             for index in front(variants, base, limit)
         ]
     return tuple(sorted(_front_of_both(found), key=lambda recipe: recipe.grid.cycles))
@@ -162,7 +162,7 @@ def _problem(product: Product, swapped: bool) -> GemmProblem:
     )
 
 
-def _recipe(product: Product, swapped: bool, grid: GemmGrid) -> GemmRecipe:
+def _recipe(product: Product, swapped: bool, grid: GemmGrid, row_block: int) -> GemmRecipe:
     rank = len(product.base)
     sides = (product.b, product.a) if swapped else (product.a, product.b)
     row_axis, column_axis = (rank - 1, rank - 2) if swapped else (rank - 2, rank - 1)
@@ -176,6 +176,7 @@ def _recipe(product: Product, swapped: bool, grid: GemmGrid) -> GemmRecipe:
         product.compute,
         product.result,
         product.epilogues,
+        row_block,
     )
 
 

@@ -66,10 +66,17 @@ class GemmRecipe(Recipe):
     compute: Precision
     result: Precision
     epilogues: tuple[Epilogue, ...]
+    row_block: int = 1
+    """Rows that no tile boundary parts."""
 
     @property
     def swapped(self) -> bool:
         return self.left.operand == 1
+
+    @property
+    def _row_tiling(self) -> AxisTiling:
+        """Of rows of the product, and of the operand that supplies them."""
+        return padded(self.row_block) if self.row_block > 1 else AxisTiling()
 
     # formats
 
@@ -126,8 +133,7 @@ class GemmRecipe(Recipe):
     ) -> TensorFormat:
         axes = [AxisTiling()] * len(side.shape)
         axes[side.inner] = padded(self.compute.inner_group)
-        if not is_left:
-            axes[side.outer] = padded(OUTPUT_GROUP)
+        axes[side.outer] = self._row_tiling if is_left else padded(OUTPUT_GROUP)
         upright = ElementOrder.LEFT if is_left else ElementOrder.RIGHT
         natural = side.inner > side.outer if is_left else side.inner < side.outer
         memory = MemoryClass.STANDARD if is_left else MemoryClass.INTERLEAVED
@@ -159,6 +165,7 @@ class GemmRecipe(Recipe):
                 digits.append(Digit(int(name[1:]), size))
         axes = [AxisTiling()] * len(self.base)
         axes[self.column_axis] = padded(OUTPUT_GROUP)
+        axes[self.row_axis] = self._row_tiling
         order = ElementOrder.OUTPUT_TRANSPOSED if self.swapped else ElementOrder.OUTPUT
         grid = joined(digits)
         return TensorFormat(precision, order, tuple(axes), grid, MemoryClass.INTERLEAVED)

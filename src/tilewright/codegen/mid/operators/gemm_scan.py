@@ -32,6 +32,7 @@ from tilewright.codegen.mid.prices import (
     sum_cycles,
     vector_cycles,
 )
+from tilewright.codegen.mid.storage import WORD
 from tilewright.target import rates
 
 Numbers = NDArray[Any]
@@ -63,6 +64,14 @@ class GemmProblem:
     """Operators fused behind the product."""
     transposed: bool = False
     """Whether the product is that of the swapped orientation."""
+
+    @property
+    def row_block(self) -> int:
+        """Rows that no tile boundary parts: of a transposed product, those that fill a word.
+
+        So columns of what is stored can become rows without taking words apart.
+        """
+        return max(WORD // self.result.bytes, 1) if self.transposed else 1
 
     @property
     def brought_bytes(self) -> int:
@@ -160,6 +169,11 @@ def _ceil(a: Any, b: Any) -> Any:
     return -(-a // b)
 
 
+def _blocked(extent: Any, block: int, parts: Any) -> Any:
+    """The largest of parts of whole blocks."""
+    return _ceil(_ceil(extent, block), parts) * block
+
+
 @dataclass(frozen=True, slots=True)
 class Variants:
     """Priced grids as arrays of equal length."""
@@ -189,7 +203,8 @@ def scan(
     """Every grid × copies × partial precision × order of tiles that works in `limit` bytes."""
     inner_blocks = _ceil(problem.inner, problem.compute.inner_group)
     column_blocks = _ceil(problem.columns, OUTPUT_GROUP)
-    grids = all_grids(problem.batch, problem.rows, column_blocks, inner_blocks, tiles)
+    row_blocks = _ceil(problem.rows, problem.row_block)
+    grids = all_grids(problem.batch, row_blocks, column_blocks, inner_blocks, tiles)
     found = []
     for columns_fast in (True, False):
         division = _divided(problem, grids, tiles, columns_fast)
@@ -253,6 +268,7 @@ class _Division:
     group: int
     """Inner elements of a block."""
 
+    row_block: int
     tiles: int
 
     @property
@@ -276,8 +292,13 @@ class _Division:
     @property
     def owned(self) -> Numbers:
         """Elements of the result, once terms are added up."""
-        owned: Numbers = self.elements * _ceil(self.rows, self.inner_parts) * self.columns
+        owned: Numbers = self.elements * self.owned_rows * self.columns
         return owned
+
+    @property
+    def owned_rows(self) -> Numbers:
+        rows: Numbers = _blocked(self.rows, self.row_block, self.inner_parts)
+        return rows
 
 
 def _divided(problem: GemmProblem, grids: _Grids, tiles: int, columns_fast: bool) -> _Division:
@@ -292,10 +313,11 @@ def _divided(problem: GemmProblem, grids: _Grids, tiles: int, columns_fast: bool
         grids.batch_parts * column_parts,
         grids.batch_parts * row_parts,
         grids.elements,
-        _ceil(problem.rows, row_parts),
+        _blocked(problem.rows, problem.row_block, row_parts),
         _ceil(_ceil(problem.columns, OUTPUT_GROUP), column_parts),
         _ceil(_ceil(problem.inner, group), grids.inner),
         group,
+        problem.row_block,
         tiles,
     )
 
@@ -327,7 +349,8 @@ def _weight(problem: GemmProblem, division: _Division, copies: int) -> _Weight |
     held = sharers if copies == 0 else np.minimum(sharers, copies)
     shares = np.maximum(sharers // held, 1)
     if is_left:
-        line, pieces = division.inner, division.rows
+        block = division.row_block
+        line, pieces = division.inner * block, _ceil(division.rows, block)
     else:
         line, pieces = division.columns * division.group, division.inner_blocks
     gathered = np.where(shares > 1, line * (pieces - pieces // shares), 0)
@@ -493,7 +516,7 @@ def _reduction(
     problem: GemmProblem, d: _Division, working: _Working, partial: Precision
 ) -> Numbers:
     """Adding terms, and fused operators: each a call, but for those that terms are added with."""
-    rows, panels = _ceil(d.rows, d.inner_parts), d.panels
+    rows, panels = d.owned_rows, d.panels
     precision, transposed = problem.result, problem.transposed
     rest = problem.epilogues
     arriving = np.maximum(d.inner_parts - 1, 1)
