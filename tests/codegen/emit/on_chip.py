@@ -13,9 +13,14 @@ from tilewright.target.geometry import LOADER_FRAME_END, TILES
 from tilewright.target.topology import physical_tiles
 
 
-def loaded(planned: MidGraph, program: Program, given: Mapping[str, ArrayLike]) -> Chip:
+def loaded(
+    planned: MidGraph,
+    program: Program,
+    given: Mapping[str, ArrayLike],
+    threads: int | None = None,
+) -> Chip:
     """A chip with a program and its sources."""
-    chip = Chip()
+    chip = Chip(threads=threads)
     for tile, physical in enumerate(physical_tiles(np.arange(TILES)).tolist()):
         pieces = tuple(Piece(each.address, each.data) for each in program.code(tile))
         chip.load(physical, TileImage(pieces, LOADER_FRAME_END))
@@ -33,9 +38,12 @@ def finished(chip: Chip) -> Outcome:
 
 
 def run(
-    planned: MidGraph, program: Program, given: Mapping[str, ArrayLike]
+    planned: MidGraph,
+    program: Program,
+    given: Mapping[str, ArrayLike],
+    threads: int | None = None,
 ) -> dict[str, NDArray[np.float64]]:
     """The outputs of a program whose sources are loaded with given values, by name."""
-    chip = loaded(planned, program, given)
+    chip = loaded(planned, program, given, threads)
     finished(chip)
     return read_outputs(planned, program, chip.memory.read)

@@ -158,3 +158,14 @@ def test_weights_that_tiles_share(weights: NumberFormat) -> None:
     graph = ComputeGraph("shared")
     graph.output("y", graph.input("x", (320, 64)) @ graph.parameter("w", (64, 64), weights))
     check(graph, 16, config=PipelineConfig(tiles=16, most_copies=1))
+
+
+@pytest.mark.parametrize("shape", [(300,), (3, 95), (2, 7, 90), (5, 40, 3)])
+def test_what_is_reduced_is_divided(shape: Shape) -> None:
+    graph = ComputeGraph("divided")
+    for format in (F16, F32):
+        x = graph.input(f"x {format}", shape, format)
+        axes = max(1, len(shape) - 1)
+        graph.output(f"sum {format}", graph.reduce_sum(x, axes))
+        graph.output(f"greatest {format}", graph.reduce_max(x, axes, keep=True))
+    check(graph, 40)

@@ -1,6 +1,5 @@
 """Softmax, norms and attention on the emulated chip, against the graph's meaning in NumPy."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,24 +10,26 @@ from tests.codegen.emit.on_chip import run
 from tilewright.codegen.emit import emit
 from tilewright.codegen.low import KernelStep, TileSchedule, lower
 from tilewright.codegen.mid import KernelPolicy, PipelineConfig, plan
-from tilewright.graph import ComputeGraph, DType, Tensor, evaluate
+from tilewright.graph import ComputeGraph, DType, evaluate
 
 CLOSE = {DType.F16: 1e-2, DType.F32: 2e-5}
 """Absolute, for results around 1."""
 
 
 def check(graph: ComputeGraph, given: dict[str, NDArray[np.generic]], tiles: int) -> TileSchedule:
-    """The graph's output on so many tiles is what NumPy makes of it; gives the schedule."""
+    """The graph's outputs on so many tiles are what NumPy makes of them; gives the schedule."""
     planned = plan(graph, PipelineConfig(tiles=tiles, policy=KernelPolicy.BUILD)).graph
     schedule = lower(planned)
-    found = run(planned, emit(schedule), given)["y"]
+    found = run(planned, emit(schedule), given)
     names = {source.name for source in graph.inputs}
     inputs = {name: array for name, array in given.items() if name in names}
     parameters = {name: array for name, array in given.items() if name not in names}
-    expected = np.asarray(evaluate(graph, inputs, parameters)["y"])
-    (output,) = graph.outputs
-    close = CLOSE[output.value.type.dtype]
-    np.testing.assert_allclose(found, expected, rtol=close, atol=close)
+    expected = evaluate(graph, inputs, parameters)
+    for output in graph.outputs:
+        close, name = CLOSE[output.value.type.dtype], output.name
+        np.testing.assert_allclose(
+            found[name], expected[name], rtol=close, atol=close, err_msg=name
+        )
     return schedule
 
 
@@ -125,7 +126,7 @@ def test_scores_beyond_what_is_left_of_them_after_scaling() -> None:
 
 
 @pytest.mark.parametrize("dtype", [DType.F16, DType.F32])
-@pytest.mark.parametrize(("shape", "tiles"), [((3, 22), 1), ((2, 3, 37), 4), ((2, 100), 16)])
+@pytest.mark.parametrize(("shape", "tiles"), [((3, 22), 1), ((2, 3, 37), 4)])
 def test_softmax(shape: tuple[int, ...], tiles: int, dtype: DType) -> None:
     graph = ComputeGraph("softmax")
     graph.output("y", graph.softmax(graph.input("x", shape, dtype)))
@@ -142,35 +143,21 @@ def test_softmax_of_rows_that_span_tiles() -> None:
         assert kernels(schedule) >= {f"softmax_statistics_{name}", f"softmax_apply_{name}"}
 
 
-Norm = Callable[[ComputeGraph, Tensor, list[Tensor]], Tensor]
-
-
-def layer_norm(graph: ComputeGraph, x: Tensor, vectors: list[Tensor]) -> Tensor:
-    return graph.layer_norm(x, *vectors)
-
-
-def rms_norm(graph: ComputeGraph, x: Tensor, vectors: list[Tensor]) -> Tensor:
-    return graph.rms_norm(x, *vectors)
-
-
 @pytest.mark.parametrize("dtype", [DType.F16, DType.F32])
-@pytest.mark.parametrize("norm", [layer_norm, rms_norm])
-@pytest.mark.parametrize("vectors", [0, 1, 2])
-def test_norms(norm: Norm, vectors: int, dtype: DType) -> None:
-    for shape, tiles in (((5, 30), 2), ((2, 3, 100), 24)):
-        graph = ComputeGraph("norm")
-        x = graph.input("x", shape, dtype)
-        given = {"x": numbers(0, dtype, *shape) + dtype_of(dtype)(0.5)}
-        parameters = []
-        for name in ("gain", "bias")[:vectors]:
-            parameters.append(graph.parameter(name, shape[-1:], dtype))
-            given[name] = numbers(len(parameters), dtype, shape[-1])
-        graph.output("y", norm(graph, x, parameters))
-        check(graph, given, tiles)
-
-
-def dtype_of(dtype: DType) -> type[np.generic]:
-    return {DType.F16: np.float16, DType.F32: np.float32}[dtype]
+@pytest.mark.parametrize(("shape", "tiles"), [((5, 30), 2), ((2, 3, 100), 24)])
+def test_norms(shape: tuple[int, ...], tiles: int, dtype: DType) -> None:
+    """With gain and bias, with a gain, with neither."""
+    graph = ComputeGraph("norms")
+    x = graph.input("x", shape, dtype)
+    given = {"x": numbers(0, dtype, *shape)}
+    vectors = []
+    for name in ("gain", "bias"):
+        vectors.append(graph.parameter(name, shape[-1:], dtype))
+        given[name] = numbers(len(vectors), dtype, shape[-1])
+    for count in range(3):
+        graph.output(f"layer norm {count}", graph.layer_norm(x, *vectors[:count]))
+        graph.output(f"rms norm {count}", graph.rms_norm(x, *vectors[:count]))
+    check(graph, given, tiles)
 
 
 @pytest.mark.parametrize("tiles", [1, 3, 50])

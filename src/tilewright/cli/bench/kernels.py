@@ -9,7 +9,7 @@ _GEMM_ROWS = (64, 256, 2048)
 _ELEMENTWISE = {
     "add_f16": {"n": 4096},
     "gelu_f16": {"n": 4096},
-    "softmax_f16": {"rows": 24, "n": 196},
+    "softmax_f16": {"rows": 24, "n": 196, "first": 196},
     "layer_norm_f16": {"rows": 24, "n": 768},
 }
 

@@ -97,16 +97,17 @@ class Operands:
 
 
 def _ranges(layout: Layout, tile: int) -> list[tuple[int, int]]:
-    return _ranges_of_tiles(layout)[tile]
+    found = _shards(layout)
+    return found[tile % len(found)]
 
 
 @lru_cache(maxsize=1024)
-def _ranges_of_tiles(layout: Layout) -> list[list[tuple[int, int]]]:
-    tiles = layout.format.tiles
-    lifted = [np.tile([0, 1], (tiles, 1))] * (2 - len(layout.shape))
-    found = [np.stack(each, axis=1) for each in layout.shard(np.arange(tiles))]
-    by_tile = np.stack([*lifted, *found], axis=1).tolist()
-    return [[(start, extent) for start, extent in axes] for axes in by_tile]
+def _shards(layout: Layout) -> list[list[tuple[int, int]]]:
+    """By tile, first coordinate and extent along (at least two) axes."""
+    tiles = np.arange(layout.format.tiles)
+    axes = [np.stack(axis, axis=1).tolist() for axis in layout.shard(tiles)]
+    outer = [(0, 1)] * (2 - len(axes))
+    return [[*outer, *(tuple(axis[tile]) for axis in axes)] for tile in tiles.tolist()]
 
 
 def find_kernel(name: str) -> Kernel:

@@ -123,6 +123,8 @@ def _specs() -> Iterable[KernelSpec]:
             yield _vector(operation, precision, _ORDERS)
         for operation in _REDUCTIONS:
             yield _vector(operation, precision, ("row",))
+            if precision is not Precision.F32:
+                yield _spec(f"{operation}_f16_f32", ("row",), rates.POINTWISE_F16["row_reduce"])
         for stage in ("statistics", "apply"):
             yield _vector(f"row_{stage}", precision, _ORDERS)
             yield _vector(f"softmax_{stage}", precision, _ORDERS)

@@ -3,7 +3,8 @@
 //
 //   z[j] = factor · Σ x[j · pitch + b · block pitch + i],   0 <= j < rows, 0 <= b < blocks, 0 <= i < n
 //
-//   reduce_sum_f16, reduce_sum_f32, reduce_max_f16, reduce_max_f32:
+//   reduce_sum_f16, reduce_sum_f32, reduce_max_f16, reduce_max_f32; reduce_sum_f16_f32 and
+//   reduce_max_f16_f32 of halves to singles:
 //     $m2 z            multiple of 8; a half beside the last one of an odd number is written with 0
 //     $m3 x            multiple of 8
 //     $m4 rows         at least 1
@@ -175,3 +176,19 @@
   REDUCE_SINGLES reduce_max_f32, f32max
   st32step $a4, $mzero, $Z+=, CTXT_WORKERS
   REDUCE_END reduce_max_f32, 0
+
+// The same of halves, to singles: a part of a row that others add to.
+  VECTOR_SUPERVISOR reduce_sum_f16_f32, m2, m3, m4, m5, m6, m7, m8, m9
+  REDUCE_START reduce_sum_f16_f32, 0
+  SUM_OF_HALVES reduce_sum_f16_f32, first, X, a6
+  ld32    $a0, $mvertex_base, $mzero, STATE_FACTOR
+  f32mul  $a6, $a6, $a0
+  st32step $a6, $mzero, $Z+=, CTXT_WORKERS
+  REDUCE_END reduce_sum_f16_f32, 0
+
+  VECTOR_SUPERVISOR reduce_max_f16_f32, m2, m3, m4, m5, m6, m7, m8
+  REDUCE_START reduce_max_f16_f32, 0
+  GREATEST_HALF reduce_max_f16_f32, first, X, a6
+  f16tof32 $a6, $a6
+  st32step $a6, $mzero, $Z+=, CTXT_WORKERS
+  REDUCE_END reduce_max_f16_f32, 0

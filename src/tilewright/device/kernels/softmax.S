@@ -5,7 +5,8 @@
 //   $m4 rows       at least 1
 //   $m5 n          elements of a row, at least 1
 //   $m6 s          the bits of a single, not negative
-//   $m7 count      byte address of a word: how many of a row's first elements count, 1 or more
+//   $m7 count      byte address of a word: how many of a row's first elements count; less than 1 is 1, more
+//                  than n is n
 //   $m8 first      row r sees the first first + r + 1 of them; n or more if all rows see all
 //
 // Exponentials and their sum are singles; halves are rounded before and after the division by the
@@ -42,7 +43,7 @@
   add     $Z, $Z, $SCRATCH
   add     $SEES, $SEES, $WORKER
   add     $SEES, $SEES, 1
-  mov     $COUNTED, $COUNTED_FIRST
+  max     $COUNTED, $COUNTED_FIRST, 1
 .L\name\()_row:
   min     $FURTHER, $COUNTED, $SEES
   SEEN_ATOMS \name, \grain_log2

@@ -127,7 +127,7 @@ def _few_cycles(sizes: Sizes, places: Places) -> int:
         own = -(-(int(further[row]) - part) // parts)
         last = part + own * parts == further[row]
         cleared = -(-(atoms - part) // parts) - own - last
-        launches[0].append(52 + 6 * last + own)
+        launches[0].append(53 + 6 * last + own)
         launches[1].append(
             22 + 2 * parts + (5 + 20 * own + 2 * (own > 1) if own else 0) + 28 * last
         )

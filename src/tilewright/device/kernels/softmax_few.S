@@ -87,6 +87,7 @@ softmax_few_f16_state:
   ld32    $m10, $m10, $mzero, 0
   ld32    $m9, $mvertex_base, $mzero, STATE_FIRST
   min     $m10, $m10, $m8
+  max     $m10, $m10, 1
   add     $m9, $m9, $ROW
   add     $m9, $m9, 1
   min     $m9, $m9, $m10

@@ -9,7 +9,8 @@ from tilewright.codegen.mid.operators.assembling import concat_candidates
 from tilewright.codegen.mid.operators.attention import attention_candidates
 from tilewright.codegen.mid.operators.gemm import gemm_candidates, product_of
 from tilewright.codegen.mid.operators.pointwise import cast_candidates, pointwise_candidates
-from tilewright.codegen.mid.operators.rows import reduce_candidates, row_candidates
+from tilewright.codegen.mid.operators.reducing import reduce_candidates
+from tilewright.codegen.mid.operators.rows import row_candidates
 from tilewright.codegen.mid.orders import Precision
 from tilewright.graph import DType, operators
 

@@ -1,4 +1,4 @@
-"""Candidates of operators along the last axis: softmax, normalisations, reductions.
+"""Candidates of operators along the last axis: softmax, normalisations.
 
 Where each row is whole on one tile they run there. Where a row spans tiles, each tile sums up its
 part, the tiles of a row exchange these figures (8 bytes per row and tile), and each finishes its
@@ -20,7 +20,6 @@ from tilewright.codegen.mid.dispatch import Gather, KernelCall, OperatorDispatch
 from tilewright.codegen.mid.distributions import (
     ATOM,
     COLUMN_BLOCK,
-    kept_axes,
     rows_format,
     spread_format,
 )
@@ -29,9 +28,9 @@ from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.layout import Shape
 from tilewright.codegen.mid.operators.pointwise import LocalRecipe, beside
 from tilewright.codegen.mid.orders import ElementOrder, Precision
-from tilewright.codegen.mid.prices import row_cycles, vector_cycles
-from tilewright.codegen.mid.storage import WORD, Storage
-from tilewright.graph.operators import LayerNorm, Reduce, Reduction, Reshape, RmsNorm, Softmax
+from tilewright.codegen.mid.prices import row_cycles
+from tilewright.codegen.mid.storage import Storage
+from tilewright.graph.operators import LayerNorm, Reshape, RmsNorm, Softmax
 
 FIGURES = 2
 """Of each part of a row: sum and sum of squares, or greatest value and sum of exponentials, f32."""
@@ -208,59 +207,3 @@ def _cost(
     exchange = config.model.receive_cycles(figures, messages=rows * parts)
     cost = OperatorCost(compute=compute, exchange=exchange, sync=config.model.phase)
     return cost, figures + rows * FIGURES * Precision.F32.bytes
-
-
-def reduce_candidates(
-    operator: Reduce, x: Operand, shape: Shape, precision: Precision, config: PipelineConfig
-) -> list[OperatorCandidate]:
-    """Reductions of the last axes, row-major: where these are whole, or brought together."""
-    kept = len(x.shape) - operator.axes
-    storages: dict[Storage, None] = {}
-    here = x.storage
-    if here is not None and here.view is None and here.format.order is ElementOrder.ROW_MAJOR:
-        undivided = all(here.format.partitions(axis) == 1 for axis in range(kept, len(x.shape)))
-        if undivided and _has_whole_words(_as(here, precision)):
-            storages[_as(here, precision)] = None
-    storages[Storage(_undivided(x.shape, kept, precision, config.tiles), x.shape)] = None
-    name, numbers = _reduction(operator, x.shape[kept:])
-    kernel = CATALOGUE[f"{name}_{precision.value}"]
-    found = []
-    for storage in storages:
-        result = Storage(kept_axes(storage.format, kept, len(shape) - kept, precision), shape)
-        found.append(
-            OperatorCandidate(
-                f"on {storage.format.tiles} tiles",
-                (OperandSpec(precision, storage, storage),),
-                result,
-                Precision.F32,
-                OperatorCost(compute=vector_cycles(kernel.name, storage.layout.shard_elements)),
-                OperatorBytes(0, 0, result.layout.shard_bytes),
-                LocalRecipe(kernel.name, "row", numbers),
-                (kernel.name,),
-            )
-        )
-    return found
-
-
-def _as(storage: Storage, precision: Precision) -> Storage:
-    return Storage(storage.format.with_precision(precision), storage.base, storage.view)
-
-
-def _reduction(operator: Reduce, reduced: Shape) -> tuple[str, tuple[float, ...]]:
-    """The kernel without its precision, and the factor that it multiplies sums by."""
-    if operator.kind is Reduction.MAX:
-        return "reduce_max", ()
-    return "reduce_sum", (1 / prod(reduced) if operator.kind is Reduction.MEAN else 1.0,)
-
-
-def _undivided(shape: Shape, kept: int, precision: Precision, tiles: int) -> TensorFormat:
-    """Row-major, divided along the first `kept` axes only, rows of whole words."""
-    # one more axis stands for all that are reduced
-    rows = rows_format((*shape[:kept], 1), precision, tiles)
-    words = rows_format((*shape[kept:],), precision, 1)
-    return TensorFormat(precision, ElementOrder.ROW_MAJOR, rows.axes[:kept] + words.axes, rows.grid)
-
-
-def _has_whole_words(storage: Storage) -> bool:
-    """Whether rows of the last axis start at words."""
-    return storage.layout.padded_shape[-1] * storage.format.precision.bytes % WORD == 0
