@@ -24,7 +24,6 @@ from tilewright.codegen.mid.distributions import (
     spread_format,
 )
 from tilewright.codegen.mid.formats import AxisTiling, Digit, TensorFormat
-from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.layout import Shape
 from tilewright.codegen.mid.operators.pointwise import LocalRecipe, beside
 from tilewright.codegen.mid.orders import ElementOrder, Precision
