@@ -107,7 +107,7 @@ def test_shared_memory_is_a_fault_of_placement() -> None:
         addresses = program.addresses.copy()
         first, second = (buffer for _, buffer in schedule.sources[:2])
         addresses[first] = addresses[second]
-        return replace(program, addresses=addresses)
+        return replace(program, memory=replace(program.memory, addresses=addresses))
 
     assert stage_of(Passes(emit=wrong))[0] is Stage.PLACEMENT
 

@@ -8,9 +8,9 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.driver import programs
-from tilewright.driver import CallTimes, Limits, Program, Transport, load_entries
+from tilewright.driver import CallTimes, Limits, Program, Transport, entries_of
 from tilewright.driver.emulated import LOADER, EmulatedTransport
-from tilewright.package import Application, Source
+from tilewright.package import Application, Group, Source
 
 Numbers = NDArray[np.int32]
 
@@ -27,7 +27,7 @@ class Driven:
 
     def load(self) -> "Driven":
         self.program = Program(self.transport, self.application, LOADER, limits=self.limits)
-        for entry in load_entries(self.application):
+        for entry in entries_of(self.application.host, Group.LOAD):
             w = self.application.tensors[2]
             self.program.call(entry, {2: self.application.blobs[w.blob]}, {})
         return self

@@ -9,6 +9,7 @@ from tests.driver import programs
 from tilewright.driver import (
     Board,
     Debugger,
+    DeviceHang,
     DeviceTimeout,
     ExceptionType,
     Limits,
@@ -154,6 +155,31 @@ def test_a_worker_that_excepts(driven: "Make") -> None:
     assert context.pc == programs.code(5)[1]["in_worker"] + 4
     assert context.registers[4] == 2
     assert context.exception is ExceptionType.INVALID_ADDRESS
+
+
+@pytest.mark.parametrize("count", [programs.WORDS - 1, programs.WORDS + 1])
+def test_words_that_do_not_come_as_expected(driven: "Make", count: int) -> None:
+    """More of them are an exception of the chip; fewer leave the tile waiting, which an emulated
+    chip can tell."""
+    device = driven().load()
+    words = np.frombuffer(programs.code(5)[0], "<u4")
+    labels = programs.code(5)[1]
+    expecting = 0x19800000 | programs.WORDS  # setzi $m8
+    addresses = CODE + 4 * np.flatnonzero(words == expecting)
+    address = int(addresses[addresses > labels["run"]][0])
+    Debugger(device.transport, Limits()).write_words(
+        5, 1, address, [expecting - programs.WORDS + count]
+    )
+    if count > programs.WORDS:
+        with pytest.raises(DeviceHang, match=r"tile 5 at sync 0 \(RECEIVE\)"):
+            device.run(device.x())
+        return
+    with pytest.raises(TileError) as raised:
+        device.run(device.x())
+    assert raised.value.tile == 5
+    assert raised.value.context is not None
+    assert raised.value.context.exception is ExceptionType.EXCHANGE_CONFIGURATION
+    assert "16 words, INCOMING_DCOUNT announced 15" in str(raised.value)
 
 
 def test_many_tiles_are_told_once_if_they_are_alike(driven: "Make") -> None:

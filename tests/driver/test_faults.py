@@ -202,7 +202,7 @@ def test_an_interrupted_run_lets_go_of_the_device(driven: "Make") -> None:
             closed.append(True)
             super().close()
 
-    device = driven(lambda inner: Watched(inner, 13)).load()
+    device = driven(lambda inner: Watched(inner, 25)).load()
     with pytest.raises(KeyboardInterrupt):
         device.run(device.x())
     assert device.program is not None

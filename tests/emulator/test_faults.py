@@ -9,6 +9,7 @@ from tilewright.errors import TilewrightError
 # number: (name, whether it is for a debugger)
 PUBLISHED = {
     0: ("NONE", False),
+    1: ("RBRK", True),
     2: ("PBRK0", True),
     3: ("PBRK1", True),
     5: ("FP", False),
@@ -26,8 +27,8 @@ KINDS = [
 
 
 def test_numbers_and_names() -> None:
-    """Of the exceptions that instructions can raise here; the others need a debugger or are of
-    the exchange."""
+    """Of those that instructions or the debug port can raise here; the others are of the exchange,
+    or not modelled."""
     assert {kind.number: (kind.name, kind.is_debug) for kind in KINDS} == PUBLISHED
     assert len({kind.number for kind in KINDS}) == len(KINDS)
 

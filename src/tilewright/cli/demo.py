@@ -91,7 +91,7 @@ def _checkpoint(folder: Path) -> Checkpoint:
 
 def _cycles(made: Built, found: Embedded) -> Iterator[str]:
     (run,) = found.runs
-    yield f"the run    {cycles_text(found.runs)}"
+    yield f"the run    {cycles_text(found.runs)}, samples of the counters included"
     if run.profile is not None:
         yield from (f"           {line}" for line in totals(analyse(run.profile)))
     if made.plan:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.cli.building import Built, built, package_config
+from tilewright.cli.progress import progress
 from tilewright.errors import TilewrightError
 from tilewright.frontend import (
     Checkpoint,
@@ -65,7 +66,7 @@ def embed_texts(
     start = perf_counter()
     vectors: list[Floats] = []
     runs: list[RunResult] = []
-    with open_device(device) as opened, opened.load(made.application) as session:
+    with progress(), open_device(device) as opened, opened.load(made.application) as session:
         loaded = perf_counter()
         for part in _batches(texts, sizes.batch):
             inputs = encoder_inputs(checkpoint, part, sizes.batch, sizes.tokens)

@@ -1,4 +1,4 @@
-"""Progress by pass, drawn from spans: a live line on a terminal, else one plain line per pass."""
+"""Progress by pass, drawn from spans: live lines on a terminal, else a line when a pass begins."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +10,8 @@ from tilewright.cli.passes import Pass, recording
 
 LEAST_SECONDS = 0.1
 """A pass inside another that took less is not worth a line."""
+_DEEPEST = 1
+"""Passes within passes that get a plain line."""
 _SHOWN = 4
 """Attributes on a line."""
 
@@ -24,50 +26,43 @@ def progress(console: Console | None = None) -> Iterator[list[Pass]]:
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as drawn:
-        live = _Live(drawn, console)
+        live = _Live(drawn)
         with recording(live.hear) as made:
             yield made
 
 
 def passes_text(passes: list[Pass]) -> Iterator[str]:
-    """One line per pass that is worth it, indented by depth."""
+    """One line per pass that ended and is worth it, indented: seconds, and what it says."""
     for this in passes:
-        if _is_told(this):
-            yield _text(this)
+        seconds = this.seconds
+        if seconds is None or (this.depth and seconds < LEAST_SECONDS):
+            continue
+        attributes = list(this.attributes.items())[:_SHOWN]
+        said = ", ".join(f"{key} {_value(value)}" for key, value in attributes)
+        yield f"{_indented(this):<32} {seconds:7.2f} s" + (f"   {said}" if said else "")
 
 
 class _Live:
-    """A spinner for each pass that runs; those that ended stay above."""
+    """A spinner for each pass that runs."""
 
-    def __init__(self, drawn: Progress, console: Console) -> None:
+    def __init__(self, drawn: Progress) -> None:
         self._drawn = drawn
-        self._console = console
         self._tasks: dict[int, TaskID] = {}
 
     def hear(self, this: Pass) -> None:
         if this.seconds is None:
-            indented = "  " * this.depth + this.name
-            self._tasks[id(this)] = self._drawn.add_task(indented, total=None)
-            return
-        self._drawn.remove_task(self._tasks.pop(id(this)))
-        if _is_told(this):
-            self._console.print(_text(this), markup=False, highlight=False)
+            self._tasks[id(this)] = self._drawn.add_task(_indented(this), total=None)
+        else:
+            self._drawn.remove_task(self._tasks.pop(id(this)))
 
 
 def _plain(console: Console, this: Pass) -> None:
-    if _is_told(this):
-        console.print(_text(this), markup=False, highlight=False, soft_wrap=True)
+    if this.seconds is None and this.depth <= _DEEPEST:
+        console.print(f"{_indented(this)} …", markup=False, highlight=False, soft_wrap=True)
 
 
-def _is_told(this: Pass) -> bool:
-    return this.seconds is not None and (this.depth == 0 or this.seconds >= LEAST_SECONDS)
-
-
-def _text(this: Pass) -> str:
-    attributes = list(this.attributes.items())[:_SHOWN]
-    said = ", ".join(f"{key} {_value(value)}" for key, value in attributes)
-    name = "  " * this.depth + this.name
-    return f"{name:<32} {this.seconds or 0:7.2f} s" + (f"   {said}" if said else "")
+def _indented(this: Pass) -> str:
+    return "  " * this.depth + this.name
 
 
 def _value(value: object) -> str:

@@ -10,6 +10,7 @@ import typer
 from numpy.typing import NDArray
 
 from tilewright.cli.cycles import cycles_text
+from tilewright.cli.progress import progress
 from tilewright.errors import TilewrightError
 from tilewright.files import FileError, writing_atomically
 from tilewright.package import Role, open_package, write_profile
@@ -45,7 +46,11 @@ def run(
         places = _places(
             outputs or [], [name for name in names if plan is None or name != plan.tensor]
         )
-        with open_device(device) as opened, opened.load(application, parameters) as session:
+        with (
+            progress(),
+            open_device(device) as opened,
+            opened.load(application, parameters) as session,
+        ):
             for _ in range(repeat):
                 start = perf_counter()
                 result = session.run(arrays)

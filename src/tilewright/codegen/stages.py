@@ -23,7 +23,7 @@ from tilewright.codegen.mid.verify import find_faults
 from tilewright.emulator.chip import Chip, End
 from tilewright.emulator.images import Piece, TileImage
 from tilewright.graph import ComputeGraph, Precision, Value, evaluate
-from tilewright.target.geometry import TILES
+from tilewright.target.geometry import LOADER_FRAME_END, TILES
 from tilewright.target.topology import physical_tiles
 
 Arrays = Mapping[str, ArrayLike]
@@ -170,9 +170,9 @@ def _in_placement(program: Program) -> Iterator[Deviation]:
 def _run(planned: MidGraph, program: Program, arrays: Arrays) -> dict[str, NDArray[np.float64]]:
     """The outputs of a program on the emulated chip; none of one that does not come to its end."""
     chip = Chip()
-    kernels = tuple(Piece(each.address, each.data) for each in program.kernels.segments)
-    for tile, code in zip(physical_tiles(np.arange(TILES)).tolist(), program.code, strict=True):
-        chip.load(tile, TileImage((*kernels, Piece(program.entry, code)), program.entry))
+    for tile, physical in enumerate(physical_tiles(np.arange(TILES)).tolist()):
+        pieces = tuple(Piece(each.address, each.data) for each in program.code(tile))
+        chip.load(physical, TileImage(pieces, LOADER_FRAME_END))
     for tile, address, content in source_contents(planned, program, arrays):
         chip.memory.write(tile, address, content)
     outcome = chip.run()

@@ -31,7 +31,7 @@ from tilewright.driver.failure import ContextReport, FailureReport, TileReport, 
 from tilewright.driver.loader import load
 from tilewright.driver.program import Program, repeated_once
 from tilewright.driver.registers import SyncGroup
-from tilewright.driver.session import CallTimes, Session, load_entries
+from tilewright.driver.session import CallTimes, Session, entries_of
 from tilewright.driver.transport import Clock, Transport
 from tilewright.driver.waiting import Limits, SystemClock
 
@@ -55,7 +55,7 @@ __all__ = [  # noqa: RUF022 - grouped by subject, not sorted
     "install_loader",
     "load",
     "Session",
-    "load_entries",
+    "entries_of",
     # tiles
     "Debugger",
     "ExceptionType",

@@ -74,7 +74,7 @@ class Board:
             raise TilesExcepted
         findings = self.transport.findings()
         if findings:
-            raise DeviceHang("\n  ".join(["the device will not go on:", *findings]))
+            raise DeviceHang(f"the device will not go on: {findings[0].splitlines()[0]}")
 
     def close(self) -> None:
         self.transport.close()

@@ -1,12 +1,12 @@
 """What is copied between streams of tensors and host pages, batch by batch."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.package import HostPlan, Slices
+from tilewright.package import Direction, HostPlan, Slices
 
 U8 = NDArray[np.uint8]
 
@@ -15,28 +15,31 @@ STALE = 0xA5
 
 
 @dataclass(frozen=True, slots=True)
-class Pages:
-    """The host plan's pages as memory, by their rows in its table."""
+class HostPages:
+    """The host plan's pages as memory, by their rows in its table. Streams are given by tensor."""
 
     plan: HostPlan
     memories: Sequence[U8]
 
-    def copy_in(self, batch: int, streams: Mapping[int, U8]) -> None:
-        """Copy the slices of a batch from streams, which are given by tensor."""
-        for tensor, offset, page, place, size in self._parts(batch):
-            part = streams[tensor][offset : offset + size]
-            self.memories[page][place : place + size] = part
+    def is_input(self, batch: int) -> bool:
+        """Whether a batch goes to the device."""
+        return bool(self.plan.batches.direction[batch] == Direction.TO_DEVICE)
 
-    def copy_out(self, batch: int, streams: Mapping[int, U8]) -> None:
-        """Copy the slices of a batch into streams."""
-        for tensor, offset, page, place, size in self._parts(batch):
-            part = self.memories[page][place : place + size]
-            streams[tensor][offset : offset + size] = part
+    def prepare(self, batches: Iterable[int], streams: Mapping[int, U8]) -> None:
+        """Put what batches send into the pages; what they fetch becomes stale."""
+        for batch in batches:
+            is_input = self.is_input(batch)
+            for tensor, offset, page, place, size in self._parts(batch):
+                part = streams[tensor][offset : offset + size] if is_input else STALE
+                self.memories[page][place : place + size] = part
 
-    def make_stale(self, batch: int) -> None:
-        """Fill the areas of a batch with `STALE`."""
-        for _, _, page, place, size in self._parts(batch):
-            self.memories[page][place : place + size] = STALE
+    def collect(self, batches: Iterable[int], streams: Mapping[int, U8]) -> None:
+        """Take what batches have fetched from the pages into streams."""
+        for batch in batches:
+            if not self.is_input(batch):
+                for tensor, offset, page, place, size in self._parts(batch):
+                    part = self.memories[page][place : place + size]
+                    streams[tensor][offset : offset + size] = part
 
     def write_word(self, page: int, offset: int, value: int) -> None:
         self.memories[page][offset : offset + 4].view("<u4")[0] = value

@@ -12,6 +12,7 @@ from tilewright.driver.auto_loader import LoaderImage
 from tilewright.driver.board import Board
 from tilewright.driver.debug import (
     GENERAL_REGISTERS,
+    SUPERVISOR,
     Debugger,
     ExceptionType,
     ReceiveError,
@@ -20,12 +21,15 @@ from tilewright.driver.debug import (
 )
 from tilewright.driver.errors import DriverError
 from tilewright.driver.registers import SyncGroup
-from tilewright.package import Application, Place, TileImages
+from tilewright.package import Application, Debug, Place, TileImages
 from tilewright.target.debug import ContextStatus, DebugRegister
 from tilewright.target.geometry import LOADER_FRAME_END
 
 MOST_TILES = 16
 """Tiles that a report tells about; the others are counted."""
+_LINK = 10
+"""The register in which calls leave where they return to, by convention."""
+_CALL_BYTES = 4
 _COMPARED_BYTES = 16
 """On each side of a program counter, whose code is compared with what was loaded."""
 
@@ -39,6 +43,8 @@ class ContextReport:
     pc: int
     place: Place | None
     """What the package's debug tables know of the program counter."""
+    caller: Place | None
+    """What they know of the call that the supervisor is in, where operations share that code."""
     loader_check: str | None
     """In the tile loader: the check that failed, which the loader names by $m1."""
     registers: tuple[int, ...]
@@ -46,9 +52,16 @@ class ContextReport:
     """Addresses around the program counter whose words are not those that were loaded."""
 
     @property
+    def operation(self) -> str | None:
+        """The operation of the graph for which the code ran, as far as it is known."""
+        known = (each.operation for each in (self.place, self.caller) if each is not None)
+        return next((each for each in known if each is not None), None)
+
+    @property
     def heading(self) -> str:
         """Where and why."""
         where = f" in {self.place}" if self.place is not None and str(self.place) else ""
+        where += f", called by {self.caller}" if self.caller is not None else ""
         where += f", check '{self.loader_check}' of the tile loader" if self.loader_check else ""
         return f"{context_name(self.context)} at pc {self.pc:#x}{where}: {self.exception.name}"
 
@@ -132,7 +145,9 @@ class FailureReport:
             lines.append(f"and {self.others} more tiles that are not quiet")
         if not self.tiles:
             lines.append("all tiles are quiet: inactive, or waiting at barriers")
-        lines += [f"the device's side: {finding}" for finding in self.findings]
+        for finding in self.findings:
+            first, *more = finding.splitlines()
+            lines += [f"the device's side: {first}", *(f"  {line}" for line in more)]
         return "\n".join(lines)
 
 
@@ -147,7 +162,7 @@ def examine(
     has_excepted = np.isin(np.arange(len(words)), board.debugger.excepted_tiles())
     chosen = np.flatnonzero(words != 0)
     chosen = chosen[np.argsort(~has_excepted[chosen], kind="stable")]
-    reader = _Reader(board.debugger, application, loader)
+    reader = _Reader(board.debugger, application.debug, TileImages(application), loader)
     return FailureReport(
         tuple(board.mark(group) for group in SyncGroup),
         tuple(reader.tile(tile, int(words[tile])) for tile in chosen[:MOST_TILES].tolist()),
@@ -158,10 +173,11 @@ def examine(
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads tiles that run an application, or a tile loader."""
+    """Reads tiles that run a program, of which `images` were loaded, or a tile loader."""
 
     debugger: Debugger
-    application: Application
+    debug: Debug | None
+    images: TileImages
     loader: LoaderImage | None
 
     def tile(self, tile: int, word: int) -> TileReport:
@@ -184,12 +200,14 @@ class _Reader:
 
     def _context(self, tile: int, context: int) -> ContextReport:
         debugger = self.debugger
-        debug = self.application.debug if self.loader is None else None
+        debug = self.debug if self.loader is None else None
         pc = debugger.program_counter(tile, context)
         registers = tuple(
             debugger.general(tile, context, number) for number in range(GENERAL_REGISTERS)
         )
         exception = debugger.exception(tile, context)
+        place = debug.place(tile, pc) if debug is not None else None
+        is_shared = place is not None and place.operation is None
         check = None
         if self.loader is not None and exception is ExceptionType.PATCHED_BREAK_1:
             check = self.loader.symbol(registers[1]) or hex(registers[1])
@@ -197,15 +215,34 @@ class _Reader:
             context,
             exception,
             pc,
-            debug.place(tile, pc) if debug is not None else None,
+            place,
+            self._caller(tile, context, registers) if is_shared else None,
             check,
             registers,
             self._changed(tile, context, pc) if self.loader is None else (),
         )
 
+    def _caller(self, tile: int, context: int, registers: tuple[int, ...]) -> Place | None:
+        """The call that a tile's supervisor is in, if it can be found and belongs to some work.
+
+        If a worker has excepted, the supervisor waits for it, and is stopped to be asked.
+        """
+        assert self.debug is not None
+        link = registers[_LINK]
+        if context != SUPERVISOR:
+            try:
+                with self.debugger.stopped(tile, SUPERVISOR):
+                    link = self.debugger.general(tile, SUPERVISOR, _LINK)
+            except DriverError:
+                return None
+        if link < _CALL_BYTES:
+            return None
+        caller = self.debug.place(tile, link - _CALL_BYTES)
+        return caller if caller.operation is not None else None
+
     def _changed(self, tile: int, context: int, pc: int) -> tuple[int, ...]:
         """Where the words around `pc` are not those that were loaded."""
-        image = TileImages(self.application)[tile]
+        image = self.images[tile]
         end = LOADER_FRAME_END + image.size // 4 * 4
         first = max(pc - _COMPARED_BYTES, LOADER_FRAME_END)
         last = min(pc + _COMPARED_BYTES, end)

@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 from tilewright.driver.auto_loader import LoaderImage
 from tilewright.driver.board import Board, TilesExcepted
 from tilewright.driver.configuration import ConfigurationImage
-from tilewright.driver.errors import DeviceTimeout, DriverError, TileError
+from tilewright.driver.errors import (
+    DeviceHang,
+    DeviceTimeout,
+    DriverError,
+    ProtocolError,
+    TileError,
+)
 from tilewright.driver.failure import examine
 from tilewright.driver.loader import load
 from tilewright.driver.session import CallTimes, Session
@@ -81,9 +87,7 @@ class Program:
             yield
         except TilesExcepted:
             raise TileError(examine(self._board, self._application, loader)) from None
-        except DriverError as error:
-            if error.report is not None:
-                raise
+        except (DeviceTimeout, DeviceHang, ProtocolError) as error:
             report = examine(self._board, self._application, loader)
             raise type(error)(str(error), report) from error
 

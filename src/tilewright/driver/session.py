@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.driver.board import Board
-from tilewright.driver.copies import Pages
+from tilewright.driver.copies import HostPages
 from tilewright.driver.debug import SUPERVISOR, is_stopped
 from tilewright.driver.errors import ProtocolError
 from tilewright.driver.pages import attach_pages, detach_pages, page_memory
@@ -22,13 +22,16 @@ from tilewright.driver.registers import (
     SyncGroup,
 )
 from tilewright.driver.waiting import wait_until
-from tilewright.package import Application, Direction, EntryPoint, Group
+from tilewright.package import Application, EntryPoint, Group, HostPlan
 
 U8 = NDArray[np.uint8]
 
 STOP_COMMAND = 0
 """Ends a program that asks for commands; no entry point has it."""
 _PROGRAM = SyncGroup.PROGRAM
+_START_SECONDS = 1e-3
+"""Enough for all tiles to come to their first host sync. Its mark reads as 0 before, too, and if it
+were written earlier, that sync would take it off instead of waiting for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ class Session:
         self._plan = application.host
         self._application = application
         self._indices: list[int] = []
-        self._pages = Pages(self._plan, page_memory(self._plan.pages.size.tolist()))
+        self._pages = HostPages(self._plan, page_memory(self._plan.pages.size.tolist()))
         self._is_open = False
         """Whether the completion of the last batch is still to be acknowledged."""
 
@@ -96,6 +99,7 @@ class Session:
         indices = self._plan.pages.index.tolist()
         attach_pages(self._transport, indices, self._pages.memories)
         self._indices = indices
+        self._transport.clock.sleep(_START_SECONDS)
         self._acknowledge("letting the program begin")
 
     def call(
@@ -113,10 +117,9 @@ class Session:
 
         A program without commands has ended by itself once its last batch is acknowledged.
         """
-        word = self._plan.command_word
-        if word is not None:
+        if self._plan.command_word is not None:
             self._acknowledge_open("going on after the last call")
-            self._pages.write_word(word.page, word.offset, STOP_COMMAND)
+            self._write_command(STOP_COMMAND)
             self._acknowledge("giving the command to stop")
             self._is_open = True
         if self._is_open:
@@ -135,50 +138,43 @@ class Session:
     def _call(
         self, command: int, call: int, inputs: Mapping[int, U8], outputs: Mapping[int, U8]
     ) -> CallTimes | None:
+        """Everything is in its page before the first phase and taken after the last, unless slices
+        use a place of a page again: then it is there, and taken, batch by batch."""
         plan = self._plan
         batches, name = plan.batches_of(call), plan.calls[call].name
-        directions = plan.batches.direction[batches.start : batches.stop].tolist()
-        is_input = [direction == Direction.TO_DEVICE for direction in directions]
-        streaming = plan.reuses_pages(call)
         self._acknowledge_open(f"going on to call '{name}'")
-        if plan.command_word is not None:
-            self._pages.write_word(plan.command_word.page, plan.command_word.offset, command)
-        if not streaming:
-            self._copy_all(batches, is_input, inputs)
+        self._write_command(command)
+        keeps_to_phases = plan.reuses_pages(call)
+        if not keeps_to_phases:
+            self._pages.prepare(batches, inputs)
         cycles = [self._transport.cycles()]
-        fetched: int | None = None
         for place, batch in enumerate(batches):
-            if streaming and fetched is not None:
-                self._pages.copy_out(fetched, outputs)
-            fetched = None if is_input[place] else batch
-            if streaming and is_input[place]:
-                self._pages.copy_in(batch, inputs)
             what = f"call '{name}', batch {place} of {len(batches)}"
+            if keeps_to_phases:
+                self._pages.prepare([batch], inputs)
             self._acknowledge(f"{what}: the transfer")
             cycles.append(self._transport.cycles())
+            if keeps_to_phases:
+                self._pages.collect([batch], outputs)
             if 2 * place + 1 < plan.phases(call):
                 self._acknowledge(f"{what}: what follows it")
                 cycles.append(self._transport.cycles())
         self._is_open = plan.calls[call].ends_open
-        if streaming and fetched is not None:
-            self._pages.copy_out(fetched, outputs)
-        if not streaming:
-            for place, batch in enumerate(batches):
-                if not is_input[place]:
-                    self._pages.copy_out(batch, outputs)
-        known = [each for each in cycles if each is not None]
+        if not keeps_to_phases:
+            self._pages.collect(batches, outputs)
+        return self._times(batches, cycles)
+
+    def _times(self, batches: range, cycles: list[int | None]) -> CallTimes | None:
+        known = tuple(each for each in cycles if each is not None)
         if len(known) < len(cycles):
             return None
-        has_command = bool(batches) and not plan.slices_of(batches[0])
-        return CallTimes(tuple(known), tuple(is_input), has_command)
+        has_command = bool(batches) and not self._plan.slices_of(batches[0])
+        return CallTimes(known, tuple(map(self._pages.is_input, batches)), has_command)
 
-    def _copy_all(self, batches: range, is_input: list[bool], inputs: Mapping[int, U8]) -> None:
-        """Put all that is sent into the pages, and what shows what is not fetched."""
-        for place, batch in enumerate(batches):
-            if is_input[place]:
-                self._pages.copy_in(batch, inputs)
-            else:
-                self._pages.make_stale(batch)
+    def _write_command(self, command: int) -> None:
+        word = self._plan.command_word
+        if word is not None:
+            self._pages.write_word(word.page, word.offset, command)
 
     def _await(self, what: str) -> None:
         self._board.await_mark(_PROGRAM, what)
@@ -236,11 +232,19 @@ class Session:
         return True
 
 
-def load_entries(application: Application) -> list[EntryPoint]:
-    """What is called once after loading: entry points whose calls all are of that group."""
-    calls = application.host.calls
+def entries_of(plan: HostPlan, group: Group) -> list[EntryPoint]:
+    """The entry points whose calls all are of a group, without the one that stops the program.
+
+    A plan without entry points has one for each group: all of its calls.
+    """
+    calls = plan.calls
+    listed = plan.entry_points
+    if not listed:
+        numbers = tuple(number for number, call in enumerate(calls) if call.group is group)
+        listed = (EntryPoint(group.name.lower(), numbers),) if numbers else ()
     return [
         entry
-        for entry in application.host.entry_points
-        if all(calls[call].group is Group.LOAD for call in entry.calls)
+        for entry in listed
+        if all(calls[call].group is group for call in entry.calls)
+        and (plan.command_word is None or entry.command != STOP_COMMAND)
     ]

@@ -7,7 +7,7 @@ tile runs on to its next barrier.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ from tilewright.emulator.faults import (
     InternalMuxFault,
     OutsidePhaseFault,
     ReceiveCountFault,
+    ReceiveWorkersFault,
+    UnawaitedWordsFault,
 )
 from tilewright.emulator.images import TileImage
 from tilewright.emulator.memory import TileMemory
@@ -44,7 +46,6 @@ from tilewright.emulator.reference.observing import Observer
 from tilewright.emulator.reference.tile import Stop, Stopped, TileSnapshot
 from tilewright.emulator.running import RUNNING, Phase, Runner
 from tilewright.emulator.snapshots import MemorySnapshot, restore_memory, save_memory
-from tilewright.emulator.timeline import Timeline
 from tilewright.errors import TilewrightError
 from tilewright.isa import Mode
 from tilewright.target.csr import CSRS
@@ -63,8 +64,6 @@ _EXCHANGE = slice(EXCHANGE_CSRS.start, EXCHANGE_CSRS.stop)
 _CELL = MEMBERS * SIDES
 """Tiles come in cells of two pairs."""
 _NO_LIMIT = 1 << 62
-
-_Fault = TypeVar("_Fault", bound=ExchangeFault)
 
 
 class ChipError(TilewrightError):
@@ -87,7 +86,8 @@ class Chip:
     """A chip of `tiles` tiles with memory; programs are loaded by physical tile.
 
     `barrier_cycles` pass between the last arrival at a barrier and the moment when all go on
-    (`barrier-cost`). A smaller chip consists of the tiles with the lowest physical ids.
+    (`barrier-cost`). A smaller chip consists of the tiles with the lowest physical ids. Barriers of
+    groups and packets are those of `host`; without one, such barriers never complete.
 
     Tiles run in `threads` threads from barrier to barrier, one for each processor if it is None.
     Results do not depend on it. While a tile is observed, tiles run one after the other.
@@ -118,7 +118,7 @@ class Chip:
         self._clash_rule = clash_rule
         self._images: dict[int, TileImage] = {}
         self._participations = Participations()
-        self.timeline: Timeline | None = None
+        self._fault: ExchangeFault | None = None
         self.contexts = Contexts(self._runner)
         """For debuggers, between two runs."""
 
@@ -142,10 +142,22 @@ class Chip:
         return self._runner.tiles[tile].state
 
     def run(self, limit: int = _NO_LIMIT) -> Outcome:
-        """Run all tiles until they stop, wait in vain, or reach cycle `limit`.
+        """Run all tiles until they stop, wait in vain or for the host, or reach cycle `limit`.
 
-        Raises `ExchangeFault` for what goes wrong between tiles; the chip cannot run on after one.
+        Raises `ExchangeFault` for what goes wrong between tiles or with the host. The chip cannot
+        run on after one: the next runs raise it again.
         """
+        if self._fault is None:
+            try:
+                return self._run(limit)
+            except ExchangeFault as fault:
+                for each in (fault, *fault.others):
+                    self._mark(each)
+                    self._describe_code(each)
+                self._fault = fault
+        raise self._fault
+
+    def _run(self, limit: int) -> Outcome:
         while True:
             broken = self._run_tiles(limit)
             if broken is not None:
@@ -180,6 +192,7 @@ class Chip:
         chip's engine is the reference; after that, the chip is good for another restore only.
         """
         restore_memory(self.memory, snapshot.memory)
+        self._fault = None
         runner = self._runner
         runner.tiles = {
             tile: runner.tiles.get(tile) or runner.add(tile) for tile in snapshot.images
@@ -250,7 +263,7 @@ class Chip:
             "exchange outside a phase: no barrier of all tiles comes before it, "
             "or a row that has ended already"
         )
-        return self._described(OutsidePhaseFault(cause, tile=tile, pc=int(first["pc"])))
+        return OutsidePhaseFault(cause, tile=tile, pc=int(first["pc"]))
 
     def _register(self, tiles: Tiles) -> None:
         """Note the automatic participations that tiles have announced."""
@@ -271,8 +284,6 @@ class Chip:
         tiles = self._in_phase(Phase.INTERNAL)
         if not tiles.size:
             return False
-        if self.timeline is not None:
-            self.timeline.rows(self._progress["cycle"][self._that_are(Stop.ROW_END.value)])
         self._move(tiles)
         self._leave_phase(tiles)
         self._pass_rows(tiles)
@@ -291,13 +302,8 @@ class Chip:
 
     def _serve(self, tiles: Tiles) -> None:
         """Let the host serve the packets of the rows that tiles have run since it last did."""
-        if self._host is not None:
-            executed = self._executed(tiles)
-            try:
-                received = self._host.exchange(executed, self.memory)
-            except ExchangeFault as fault:
-                raise self._noted(fault) from None
-            self._receive(received)
+        assert self._host is not None, "it has let the tiles go"
+        self._receive(self._host.exchange(self._executed(tiles), self.memory))
         self._settle_pairs()
         self._leave_phase(tiles, Phase.GROUP)
         self._note_registers(tiles)
@@ -339,14 +345,7 @@ class Chip:
         if result.faults:
             first = result.faults[0]
             first.others = result.faults[1:]
-            raise self._noted(first)
-
-    def _noted(self, fault: ExchangeFault) -> ExchangeFault:
-        """A fault after it and the others have been marked and described."""
-        for each in (fault, *fault.others):
-            self._mark(each)
-            self._described(each)
-        return fault
+            raise first
 
     def _mark(self, fault: ExchangeFault) -> None:
         """Show a fault that the chip reports in the registers of its tile."""
@@ -354,13 +353,12 @@ class Chip:
             self.state(fault.tile)["supervisor"]["exception"] = fault.number
             self._runner.csr(_STATUS)[fault.tile] = fault.receive_error << RECEIVE_ERROR_SHIFT
 
-    def _described(self, fault: _Fault) -> _Fault:
-        """The fault with what is known of its instruction."""
+    def _describe_code(self, fault: ExchangeFault) -> None:
+        """Add to a fault what is known of its instruction."""
         tile = fault.code_tile
         if fault.pc is not None and tile in self._images:
             image = self._images[tile]
             fault.code = describe_code(self.memory, tile, fault.pc, Mode.SUPERVISOR, image)
-        return fault
 
     def _receive(self, received: Received) -> None:
         """Take account of words from the host, of which tiles announce how many they expect."""
@@ -376,7 +374,7 @@ class Chip:
         ]
         if faults:
             faults[0].others = tuple(faults[1:])
-            raise self._noted(faults[0])
+            raise faults[0]
         counts[:] = left
         self._runner.csr(_CURSOR)[:] = received.cursors
         at = self._progress["received"]
@@ -394,6 +392,7 @@ class Chip:
         progress = self._progress
         tiles = self._that_are(Stop.SYNC.value)
         zones = progress["zone"][tiles]
+        self._check_receivers(tiles[zones == RECEIVE_ZONE])
         has_received = (zones == RECEIVE_ZONE) & (self._runner.csr(_RECEIVE_COUNT)[tiles] == 0)
         has_none_left = (zones == ANS_ZONE) & (self._participations.left(self._count)[tiles] == 0)
         tiles = tiles[has_received | has_none_left]
@@ -402,23 +401,29 @@ class Chip:
         self._resume(tiles, np.maximum(known, earliest), progress["phase"][tiles])
         return bool(tiles.size)
 
+    def _check_receivers(self, tiles: Tiles) -> None:
+        """No workers may run when words arrive."""
+        is_early = self._progress["received"][tiles] > self._progress["cycle"][tiles]
+        has_workers = self._runner.records.schedules["busy"][tiles] != 0
+        for tile in tiles[is_early & has_workers].tolist():
+            cause = "words of the host are on their way while workers run; wait for them by sync 2"
+            raise ReceiveWorkersFault(cause, tile=tile, pc=int(self._progress["pc"][tile]))
+
     def _release_all(self) -> bool:
         """Complete a barrier of all tiles, if it can be; whether it was."""
         progress = self._progress
         zone = self._complete_zone()
         if zone is None:
             return False
-        self._end_host_phase()
+        waiting = self._that_are(Stop.SYNC.value)
+        self._end_host_phase(waiting)
         if not self._allows(zone):
             return False
-        waiting = self._that_are(Stop.SYNC.value)
         left = self._participations.left(self._count)
         arrived = waiting[group_of(progress["zone"][waiting]) == zone]
         automatic, registered = self._participations.take()
         arrivals = np.concatenate([progress["cycle"][arrived], registered])
         cycle = int(arrivals.max()) + self._barrier_cycles
-        if self.timeline is not None:
-            self.timeline.barrier(int(arrivals.max()), cycle)
         phase = Phase.INTERNAL if zone == INTERNAL_ZONE else Phase.GROUP
         self._settle_pairs()
         if phase is Phase.GROUP:
@@ -443,12 +448,19 @@ class Chip:
             self._count, self._progress["zone"][waiting], int(np.count_nonzero(left))
         )
 
-    def _end_host_phase(self) -> None:
-        if self._host is not None:
-            try:
-                self._host.end()
-            except ExchangeFault as fault:
-                raise self._noted(fault) from None
+    def _end_host_phase(self, waiting: Tiles) -> None:
+        """No words may be on their way when all tiles have come to a barrier, nor be missing."""
+        if self._host is None:
+            return
+        is_early = self._progress["received"][waiting] > self._progress["cycle"][waiting]
+        for tile in waiting[is_early].tolist():
+            at = self._progress[tile]
+            cause = (
+                f"{zone_name(int(at['zone']))} while words of the host are on their way; "
+                "wait for them with sync 0"
+            )
+            raise UnawaitedWordsFault(cause, tile=tile, pc=int(at["pc"]))
+        self._host.end()
 
     def _check_external(self, arrived: Tiles) -> None:
         """At a barrier of a group no tile may be connected to another."""
@@ -456,7 +468,7 @@ class Chip:
         for tile in arrived[muxes[arrived] < TILES].tolist():
             at = self._progress[tile]
             cause = f"{zone_name(int(at['zone']))} while INCOMING_MUX selects tile {muxes[tile]}"
-            raise self._described(InternalMuxFault(cause, tile=tile, pc=int(at["pc"])))
+            raise InternalMuxFault(cause, tile=tile, pc=int(at["pc"]))
 
     def _settle_pairs(self) -> None:
         """INCOMING_MUXPAIR, written between phases, sets the sources of both members of a pair."""
@@ -500,10 +512,7 @@ class Chip:
             return self._outcome(End.STUCK, cycle)
         if self._complete_zone() is not None:
             return self._outcome(End.HOST, cycle)
-        try:
-            self._host.check_requests()
-        except ExchangeFault as fault:
-            raise self._noted(fault) from None
+        self._host.check_requests()
         return self._outcome(End.STUCK, cycle)
 
     def _outcome(self, end: End, cycle: int, broken: tuple[int, Stopped] | None = None) -> Outcome:

@@ -62,21 +62,24 @@ class Contexts:
     def clear_exceptions(self, tile: int, contexts: int) -> None:
         """Let those contexts (a set of bits) go on that an exception has stopped.
 
-        Raises `ContextError` if one of the tile would break again at once.
+        Raises `ContextError` if one of them is to break: it would, after one instruction.
         """
-        for context in range(CONTEXTS):
-            if contexts >> context & 1:
-                self.record(tile, context)["exception"] = 0
-        is_excepted = any(self.exception(tile, context) for context in range(CONTEXTS))
-        if is_excepted or tile not in self._runner.stopped:
-            return
-        if self._breaking(tile):
+        chosen = [
+            context
+            for context in range(CONTEXTS)
+            if contexts >> context & 1 and self.exception(tile, context)
+        ]
+        if any(int(self._breaks[tile]) >> context & 1 for context in chosen):
             raise ContextError(
                 f"tile {tile} would break again after one instruction, which is not modelled; "
                 "take away its retirement breaks first"
             )
-        del self._runner.stopped[tile]
-        self._runner.progress["stop"][tile] = RUNNING
+        for context in chosen:
+            self.record(tile, context)["exception"] = 0
+        is_excepted = any(self.exception(tile, context) for context in range(CONTEXTS))
+        if tile in self._runner.stopped and not is_excepted:
+            del self._runner.stopped[tile]
+            self._runner.progress["stop"][tile] = RUNNING
 
     def _breaking(self, tile: int) -> list[int]:
         """The contexts of a tile that break now."""

@@ -96,7 +96,7 @@ class DebugPort:
         """Write a register of a tile; what can only be read ignores it.
 
         Raises `DebugPortError` for a register or tile that does not exist, a value of more than a
-        word, and what is not modelled.
+        word, and what is not modelled; `ContextError` for a step by a break that stays set.
         """
         record = self._tile(tile)
         if not 0 <= value <= _WORD:
@@ -146,10 +146,10 @@ class DebugPort:
         return ContextStatus.ACTIVE if is_active else ContextStatus.IDLE
 
     def _clear_exceptions(self, tile: int, contexts: int) -> None:
-        """That of a supervisor comes with the receive error, if there is one (`error-clear`)."""
+        """That of a supervisor goes with the receive error, if there is one (`error-clear`)."""
+        self._contexts.clear_exceptions(tile, contexts & _ALL_CONTEXTS)
         if contexts & 1:
             self._contexts.tile(tile)["supervisor"]["csr"][_CONTEXT_STATUS] = 0
-        self._contexts.clear_exceptions(tile, contexts & _ALL_CONTEXTS)
 
     # -- injection ----------------------------------------------------------------------------
 
@@ -163,7 +163,8 @@ class DebugPort:
         return 0 if is_quiescent else NOT_QUIESCENT
 
     def _inject(self, tile: int, word: int) -> int:
-        """Execute an instruction in the chosen context; returns bits of STATUS that say why not."""
+        """Execute an instruction in the chosen context; returns bits of STATUS that say why not
+        (`injection`)."""
         if self._not_quiescent(tile):
             return 0  # it shows by itself
         record = self._contexts.tile(tile)

@@ -204,6 +204,12 @@ class ReceiveAddressFault(ExchangeFault):
     number, receive_error, name = 13, 3, "EXERR ADDR"
 
 
+class ReceiveWorkersFault(ExchangeFault):
+    """A tile waits for words of the host while its workers run."""
+
+    number, receive_error, name = 13, 4, "EXERR WORKERS"
+
+
 class ReceiveConfigurationFault(ExchangeFault):
     """An item of one size for a receiver that is set up for the other."""
 
@@ -339,6 +345,12 @@ class PageFault(ExchangeFault):
     """A packet for host memory that is not attached, or beyond what can be."""
 
     name = "PAGE_NOT_ATTACHED"
+
+
+class UnawaitedWordsFault(ExchangeFault):
+    """A tile comes to a barrier while words of the host are on their way to it."""
+
+    name = "UNAWAITED"
 
 
 class HostRaceFault(ExchangeFault):

@@ -1,11 +1,13 @@
 """The host as the chip meets it: marks of sync groups, attached memory, packets.
 
-link = HostLink()
-chip = Chip(host=link)
-link.attach(0, memory)          # from offset 0 of the device's space on
-while chip.run().end is End.HOST:
-    ...                         # the device waits; what came before is complete
-    link.set_mark(2, 1)
+    link = HostLink()
+    chip = Chip(host=link)
+    link.attach(0, memory)          # from offset 0 of the device's space on
+    while chip.run().end is End.HOST:
+        ...                         # the device waits; what came before is complete
+        link.set_mark(2, 1)
+
+Attached memory is read and written while the chip runs, and at no other time.
 """
 
 from typing import TYPE_CHECKING
@@ -25,6 +27,7 @@ from tilewright.target.geometry import TILES
 from tilewright.target.topology import external_muxes
 
 if TYPE_CHECKING:
+    from tilewright.emulator.host.carrying import Link
     from tilewright.emulator.host.phase import HostPhase
 
 _MARKED = {SYNC_ZONES["GS1H"]: 1, SYNC_ZONES["GS2H"]: 2}
@@ -41,11 +44,9 @@ class HostLink:
     def __init__(self) -> None:
         self._marks = {group: GroupMark() for group in _MARKED.values()}
         self._space = DeviceSpace()
-        self._phase: HostPhase | None = None
         self._muxes = external_muxes(np.arange(TILES))
-        self._busy_until = np.zeros(TILES, np.int64)
-        """Until which cycle words are on their way to each tile."""
-        self._link_is_free = 0
+        self._phase: tuple[HostPhase, Link] | None = None
+        """The phase under way, if there is one."""
 
     # -- the host -----------------------------------------------------------------------------
 
@@ -75,33 +76,29 @@ class HostLink:
         return zone not in _MARKED or self._marks[_MARKED[zone]].passes()
 
     def begin(self, tiles: int, masters: Tiles) -> None:
+        # Compiled functions are loaded when there is something to move.
+        from tilewright.emulator.host.carrying import Link
         from tilewright.emulator.host.phase import HostPhase
 
-        self._phase = HostPhase(tiles, masters.tolist())
+        self._phase = HostPhase(tiles, masters.tolist()), Link(tiles)
 
     def exchange(self, executed: Executed, memory: TileMemory) -> Received:
-        # Compiled functions are loaded when there is something to move.
-        from tilewright.emulator.host.carrying import carry
         from tilewright.emulator.host.packets import read_packets
 
         assert self._phase is not None, "packets of a phase that has begun"
-        tiles = len(memory.bytes)
-        busy_until = self._busy_until[:tiles]
-        sent = read_packets(executed, memory, self._muxes, busy_until)
-        ready = self._phase.take(sent)
-        carried = carry(ready, self._space, memory, self._link_is_free)
-        self._link_is_free = carried.link_is_free
-        np.maximum(busy_until, carried.cycles, out=busy_until)
-        return Received(carried.words, carried.cycles, sent.cursors)
+        phase, link = self._phase
+        sent = read_packets(executed, memory, self._muxes, link.busy_until)
+        words = link.carry(phase.take(sent), self._space, memory)
+        return Received(words, link.busy_until, sent.cursors)
 
     def check_requests(self) -> None:
         if self._phase is not None:
-            self._phase.check_requests()
+            self._phase[0].check_requests()
 
     def end(self) -> None:
         phase, self._phase = self._phase, None
         if phase is not None:
-            phase.check_end()
+            phase[0].check_end()
 
     def _mark(self, group: int) -> GroupMark:
         if group not in self._marks:

@@ -20,6 +20,7 @@ from tilewright.package import Application, open_package
 from tilewright.runtime.errors import SessionError
 from tilewright.runtime.parameters import Parameters, bind_parameters
 from tilewright.runtime.session import HostSession
+from tilewright.tracing import span
 
 EMULATOR = "emulator"
 
@@ -56,7 +57,7 @@ class Device:
         Raises `SessionError` if a session of this device is open, `PackageError`, `FileError` and
         `InputError` before the device is touched, and `DriverError`s.
         """
-        with self._lock, ExitStack() as opened:
+        with self._lock, span("runtime.load"), ExitStack() as opened:
             if self._is_closed:
                 raise SessionError("the device is closed")
             if self._session is not None:
@@ -93,9 +94,10 @@ class Device:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._is_closed = True
-        if self._session is not None:
-            self._session.__exit__(kind, error, trace)
+        with self._lock:
+            self._is_closed = True
+            if self._session is not None:
+                self._session.__exit__(kind, error, trace)
 
     def _begin(self, application: Application) -> Program:
         transport = self._connect(application.tiles)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from tilewright.driver import CallTimes, Program, load_entries, repeated_once
+from tilewright.driver import CallTimes, Program, entries_of, repeated_once
 from tilewright.package import (
     Application,
     Direction,
@@ -25,6 +25,7 @@ from tilewright.package import (
 from tilewright.runtime.errors import InputError, SessionError
 from tilewright.runtime.numbers import from_stored, to_stored
 from tilewright.runtime.profiles import profile_of
+from tilewright.tracing import span
 
 U8 = NDArray[np.uint8]
 
@@ -108,13 +109,13 @@ class HostSession:
     def run(
         self, inputs: Mapping[str, npt.ArrayLike] | None = None, entry: str | None = None
     ) -> RunResult:
-        """Run an entry point, the package's only one for runs unless named.
+        """Run an entry point for runs or for saving; unless named, the only one for runs.
 
         Arrays are converted as `tilewright.runtime.numbers` says. Raises `InputError` before
         anything is done, `SessionError`, `TileError` for tiles that except, and other
         `DriverError`s.
         """
-        with self._lock:
+        with self._lock, span("runtime.run"):
             self._check_usable()
             point = self._entry(entry)
             sent = self._sent(point, inputs or {})
@@ -174,7 +175,7 @@ class HostSession:
         """The program, loaded if it is not, with its parameters sent."""
         if self._program is None:
             self._program = self._begin(self._application)
-            for point in load_entries(self._application):
+            for point in entries_of(self._application.host, Group.LOAD):
                 self._program.call(point, self._sent(point, {}), {})
         return self._program
 
@@ -220,24 +221,14 @@ class HostSession:
     def _entry(self, name: str | None) -> EntryPoint:
         """The entry point of a name, or the only one for runs. Raises `SessionError`."""
         host = self._application.host
-        points = [
-            point
-            for point in host.entry_points
-            if all(host.calls[call].group is Group.RUN for call in point.calls)
-        ]
-        if not host.entry_points and host.calls:
-            runs = tuple(
-                number for number, call in enumerate(host.calls) if call.group is Group.RUN
-            )
-            points = [EntryPoint("run", runs)]
+        points = entries_of(host, Group.RUN)
+        if name is not None:
+            points += entries_of(host, Group.SAVE)
         chosen = [point for point in points if name in (None, point.name)]
         if len(chosen) != 1:
-            names = ", ".join(f"'{point.name}'" for point in points) or "none"
-            raise SessionError(
-                f"no entry point '{name}'; for runs there are: {names}"
-                if name is not None
-                else f"name an entry point; for runs there are: {names}"
-            )
+            there = ", ".join(f"'{point.name}'" for point in points) or "none"
+            what = "name an entry point" if name is None else f"no entry point '{name}'"
+            raise SessionError(f"{what}; there are: {there}")
         return chosen[0]
 
     def _passing(self, point: EntryPoint, direction: Direction) -> list[int]:

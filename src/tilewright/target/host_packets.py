@@ -61,7 +61,7 @@ LONGEST_PACKET = 1024
 
 PAYLOAD_INTERVAL = 18
 """Events from the first word of a write's payload to the next packet, at least: a rule of the third
-party's. What breaks it is not known; ASSUMED to be lost (`payload-interval`)."""
+party's (`payload-interval`)."""
 
 ZERO_READ_WORDS = 1
 """INCOMING_DCOUNT counts the answer to a read of no bytes as one word."""

@@ -14,6 +14,7 @@ from tilewright.codegen.mid import (
     Layout,
     Precision,
     TensorFormat,
+    padded,
     resolve,
 )
 from tilewright.graph import Formula, operators
@@ -108,3 +109,22 @@ def test_outputs_that_begin_a_larger_array() -> None:
     tensor = Tensor("y", Role.OUTPUT, ElementType.U32, (20, 7), loops)
     stream = layout.pack(base).reshape(-1).view(np.uint8)
     np.testing.assert_array_equal(tensor.from_stream(stream), base[:7, :20].T)
+
+
+def test_an_axis_of_one_row_keeps_its_padding() -> None:
+    base = numbered((1, 64))
+    axes = relate(base.shape, [operators.Reshape((1, 1, 64))])
+    form = TensorFormat(Precision.F32, ElementOrder.LEFT, (padded(16), AxisTiling(8)))
+    layout = resolve(form, base.shape)
+    loops = host_loops(stream_nest(layout), axes, stored=axes.first, seen=axes.last)
+    tensor = Tensor("x", Role.INPUT, ElementType.U32, (1, 1, 64), loops)
+    assert tensor.stream_bytes > base.nbytes
+    check(layout, tensor, base, base.reshape(1, 1, 64))
+
+
+def test_padding_of_an_axis_that_the_host_lacks() -> None:
+    axes = relate((2, 1, 64), [operators.Reshape((2, 64))])
+    form = TensorFormat(Precision.F32, ElementOrder.LEFT, (AxisTiling(), padded(16), AxisTiling(8)))
+    nest = stream_nest(resolve(form, (2, 1, 64)))
+    with pytest.raises(Inexpressible):
+        host_loops(nest, axes, stored=axes.first, seen=axes.last)

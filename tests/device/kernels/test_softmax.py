@@ -1,6 +1,7 @@
 """Softmax of rows that see less than all, by a count in memory and by their place."""
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ def on_tile(
     pitch = -(-capacity // grain) * grain
     padded = np.full((rows, pitch), np.nan, x.dtype)
     padded[:, :capacity] = x
-    given = {
+    given: dict[str, Any] = {
         "z": Output(padded.shape, x.dtype),
         "x": padded,
         "scale": int(np.float32(scale).view(np.uint32)),

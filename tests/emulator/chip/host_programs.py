@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.emulator.chip.conftest import code
-from tilewright.emulator.chip import Chip, End
+from tilewright.emulator.chip import Chip, End, Outcome
 from tilewright.emulator.faults import ExchangeFault
 from tilewright.emulator.host_port import HostLink
 from tilewright.emulator.images import Piece, TileImage
@@ -52,14 +52,19 @@ def write(tile: int, offset: int, size: int, *, long: bool = False) -> list[int]
     return [first, (tile & 1) << 31 | offset // unit << 4 | size // unit & 15]
 
 
-def row(*sends: tuple[int, int], pause: int = 17) -> str:
-    """Sends of words from items of tile memory; a pause follows each of more than a header."""
+def row(*sends: tuple[int, int]) -> str:
+    """Sends of so many words from items of tile memory; payloads, from `SOURCE` on, last 18 events
+    at least."""
     lines = []
     for item, words in sends:
         lines.append(f"send {words - 1}, {item:#x}, 3")
-        if words > 2 and words <= pause:
-            lines.append(f"delay {pause - words}")
+        if item >= SOURCE // 4 and words < 18:
+            lines.append(f"delay {18 - words - 1}")
     return "\n".join(lines)
+
+
+READS = row((TABLE_ITEM + 2, 2))
+"""The header of a read, after a request."""
 
 
 @dataclass
@@ -97,6 +102,13 @@ class Bed:
         outcome = self.chip.run()
         assert outcome.end is End.STOPPED, str(outcome)
         return self
+
+    def go(self, marks: int = 2) -> Outcome:
+        """Run with so many answers of the host, wherever that leads."""
+        for _ in range(marks):
+            self.chip.run()
+            self.link.set_mark(2, 1)
+        return self.chip.run()
 
     def fails(self) -> ExchangeFault:
         with pytest.raises(ExchangeFault) as raised:

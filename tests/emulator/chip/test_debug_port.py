@@ -288,6 +288,7 @@ def test_single_steps_are_not_modelled() -> None:
     port.write(0, BREAKS, IDLE_BREAKS | 1)
     with pytest.raises(TilewrightError, match="would break again after one instruction"):
         port.write(0, CLEAR, 1)
+    assert Debugger(port).state == 2, "nothing has changed"
 
 
 # -- the exchange ---------------------------------------------------------------------------------

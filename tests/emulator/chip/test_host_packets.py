@@ -1,5 +1,6 @@
 """Phases with the host: words that move, and when."""
 
+from contextlib import suppress
 from time import perf_counter
 
 import numpy as np
@@ -10,6 +11,7 @@ from tests.emulator.chip.host_programs import (
     CODE,
     HOST,
     NEUTRAL,
+    READS,
     SOURCE,
     STAGING,
     TABLE,
@@ -24,10 +26,12 @@ from tests.emulator.chip.host_programs import (
     write,
 )
 from tilewright.emulator.chip import Chip, End
+from tilewright.emulator.faults import ExchangeFault
 from tilewright.emulator.host_port import HostLink
 from tilewright.emulator.images import Piece, TileImage
 from tilewright.emulator.memory import UNWRITTEN_WORD
-from tilewright.target.host_packets import owners, requested_tiles
+from tilewright.target.csr import CSRS
+from tilewright.target.host_packets import owners
 
 
 def test_host_to_tile() -> None:
@@ -57,6 +61,44 @@ def test_tile_to_host() -> None:
     before[HOST + 64 : HOST + 320] = made.memory[HOST + 64 : HOST + 320]
     assert np.array_equal(made.memory, before), "nothing else has changed"
     assert made.words(0, STAGING, 1) == [UNWRITTEN_WORD]
+
+
+def test_sends_that_continue() -> None:
+    """One send starts at the table, the rest go on from there, relative to a base register."""
+    headers = [*read(0, STAGING, HOST, 8, end=False), *read(0, STAGING + 32, 0, 4)]
+    base = f"setzi $m8, {TABLE:#x}\n put $OUTGOING_BASE, $m8"
+    sends = "send 1, 0, 3\n sendoff 1, 0, 3\n sendoff 1, 0, 3"
+    text = f"{listen(0)}\n {base}\n sync 15\n {expect(3)}\n {sends}\n sync 0\n sync 7\n {NEUTRAL}"
+    made = bed({0: (text, [1, 0, *headers])}).run()
+    assert made.words(0, STAGING, 2) == made.host_words(HOST, 2)
+    assert made.words(0, STAGING + 32, 1) == made.host_words(0, 1)
+    cursor = made.chip.state(0)["supervisor"]["csr"][CSRS["OUTGOING_DELTA"].index]
+    assert cursor == TABLE + 24
+
+
+def test_a_payload_of_several_sends() -> None:
+    """A packet of 1,024 bytes: 64 words, and the rest from another place."""
+    sends = (
+        f"{READS}\n send 63, {SOURCE // 4:#x}, 3\n send 0, {SOURCE // 4 + 512:#x}, 3\n"
+        f" sendoff 190, 0, 3\n {row((TABLE_ITEM + 4, 2))}"
+    )
+    packets = [1, 0, *write(0, HOST, 1024, long=True), *read(0, STAGING, 0, 0)]
+    made = bed({0: (owner_and_target(sends, 1), packets)}).run()
+    assert made.host_words(HOST, 64) == made.words(0, SOURCE, 64)
+    assert made.host_words(HOST + 256, 192) == made.words(0, SOURCE + 2048, 192)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_headers_of_any_bits_give_words_or_a_fault(seed: int) -> None:
+    """Mostly good headers with a few bits flipped: nothing else may come of them."""
+    random = np.random.default_rng(seed)
+    header = [read(0, STAGING, HOST, 8), write(0, HOST, 64, long=True)][seed % 2]
+    for _ in range(int(random.integers(1, 4))):
+        header[int(random.integers(2))] ^= 1 << int(random.integers(32))
+    text = owner_and_target(row((TABLE_ITEM + 2, 2), (SOURCE // 4, 16)), 2)
+    made = bed({0: (text, [1, 0, *header])})
+    with suppress(ExchangeFault):
+        made.go()
 
 
 def test_an_owner_asks_for_another_tile() -> None:
@@ -134,21 +176,6 @@ def test_published_headers(
         assert read(tile, address, offset, size, long=packet[0] >> 29 == 7) == packet
 
 
-@pytest.mark.parametrize(
-    ("tile", "owner", "words"),
-    [
-        (31, 29, (2, 0)),
-        (81, 17, (4, 0)),
-        (260, 4, (0x100, 0)),
-        (768, 0, (0, 1)),
-        (1471, 61, (0, 1 << 21)),
-    ],
-)
-def test_published_requests(tile: int, owner: int, words: tuple[int, int]) -> None:
-    assert owners(tile) == owner
-    assert requested_tiles(owner, *words).tolist() == [tile]
-
-
 def test_rows_after_a_wait_belong_to_the_phase() -> None:
     """As a loader does it: read a descriptor, look at it, read what it says."""
     first, second = read(0, STAGING, 0, 4, end=False), read(0, STAGING + 32, HOST, 8)
@@ -214,6 +241,76 @@ def test_time_of_a_read() -> None:
 
 
 # -- many tiles -----------------------------------------------------------------------------------
+
+
+def split(offset: int, size: int, longest: int) -> list[tuple[int, int, bool]]:
+    """Packets as a third party's stack splits them: offset, size, whether it is a long one."""
+    packets = []
+    while size:
+        in_page = min(size, 4096 - offset % 4096)
+        if offset % 64 == 0 and in_page >= 64:
+            piece = min(in_page // 64 * 64, longest)
+        else:
+            piece = in_page if in_page <= 60 else 32
+        packets.append((offset, piece, piece >= 64))
+        offset, size = offset + piece, size - piece
+    return packets
+
+
+def test_how_packets_are_split() -> None:
+    assert [size for _, size, _ in split(4, 100, 1024)] == [32, 32, 36]
+    assert split(0xFC0, 128, 1024) == [(0xFC0, 64, True), (0x1000, 64, True)]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pieces_of_any_size_and_place(seed: int) -> None:
+    """Each tile of a row reads or writes a piece of its own, of up to 2 KiB, as NumPy copies it."""
+    random = np.random.default_rng(seed)
+    link = HostLink()
+    chip = Chip(64, host=link)
+    memory = random.integers(0, 256, 64 * 4096, np.uint8)
+    link.attach(0x3000, memory)
+    expected = memory.copy()
+    inputs = {}
+    for tile in range(64):
+        size = 4 * int(random.integers(1, 513))
+        place = 4096 * tile + 4 * int(random.integers(0, (4096 - size) // 4 + 1))
+        to_host = bool(random.integers(2))
+        packets, sends = [], []
+        is_owner = not tile & 2
+        address = SOURCE if to_host else 0x51000
+        pieces = split(0x3000 + place, size, 256 if to_host else 1024)
+        for number, (offset, piece, long) in enumerate(pieces):
+            item = TABLE_ITEM + 2 + 2 * number
+            sends.append((item, 2))
+            if to_host:
+                packets += write(tile, offset, piece, long=long)
+                sends.append((address // 4, piece // 4))
+            else:
+                end = number == len(pieces) - 1
+                packets += read(tile, address, offset, piece, end=end, long=long)
+            address += piece
+        if to_host:
+            packets += read(tile, STAGING + 0x1000, 0, 0)
+            sends.append((TABLE_ITEM + 2 + 2 * len(pieces), 2))
+            content = random.integers(0, 256, size, np.uint8)
+            expected[place : place + size] = content
+        else:
+            inputs[tile] = memory[place : place + size].copy()
+        text = owner_and_target(
+            row(*sends), 1 if to_host else size // 4, tile, 15 if is_owner else 7, is_owner
+        )
+        table = np.array([3, 0, *packets], np.uint32).tobytes()
+        chip.load(tile, TileImage((code(text + "\n trap 0", CODE), Piece(TABLE, table)), CODE))
+        if to_host:
+            chip.memory.write(tile, SOURCE, content.tobytes())
+    for _ in range(2):
+        assert chip.run().end is End.HOST
+        link.set_mark(2, 1)
+    assert chip.run().end is End.STOPPED
+    assert np.array_equal(memory, expected)
+    for tile, content in inputs.items():
+        assert chip.memory.read(tile, 0x51000, len(content)) == content.tobytes(), tile
 
 
 @pytest.mark.parametrize("to_host", [False, True])

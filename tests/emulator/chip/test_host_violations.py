@@ -9,6 +9,7 @@ from tests.emulator.chip.host_programs import (
     END,
     HOST,
     NEUTRAL,
+    READS,
     SOURCE,
     STAGING,
     TABLE_ITEM,
@@ -24,9 +25,10 @@ from tests.emulator.chip.host_programs import (
 from tilewright.emulator import faults
 from tilewright.emulator.chip import End
 from tilewright.emulator.faults import ExchangeFault
+from tilewright.isa import Mode
+from tilewright.target.csr import CSRS
 
 READ_4 = [1, 0, *read(0, STAGING, HOST, 4)]
-READS = row((TABLE_ITEM + 2, 2))
 
 
 @dataclass(frozen=True)
@@ -227,6 +229,11 @@ WRONG = {
         owner_and_target(READS, 1),
         [1, 0, *read(0, STAGING, HOST, 4, end=False)],
     ),
+    "no wait": Wrong(
+        faults.UnawaitedWordsFault,
+        "pc 0x4c11c: UNAWAITED: sync 7 (GS2H) while words of the host are on their way; wait for",
+        owner_and_target(READS, 1).replace("sync 0", ""),
+    ),
     "more words than expected": Wrong(
         faults.ReceiveCountFault,
         "the host sends 2 words, INCOMING_DCOUNT announced 1",
@@ -251,6 +258,16 @@ def test_what_the_host_does_not_take(name: str) -> None:
     assert str(fault).startswith("tile 0")
 
 
+def test_a_request_for_a_tile_that_sends_nothing() -> None:
+    made = bed({0: (owner_and_target(READS, 1), [3, *READ_4[1:]])})
+    fault = made.fails()
+    assert isinstance(fault, faults.StreamEndFault)
+    assert str(fault) == (
+        "tile 2: STREAM_END: the phase is over, but it has sent no packets, "
+        "though the request of tile 0 names it"
+    )
+
+
 def test_a_request_of_a_tile_that_owns_none() -> None:
     text = owner_and_target(READS, 1, tile=2)
     fault = bed({2: (text, [1, 0, *read(2, STAGING, HOST, 4)])}).fails()
@@ -263,6 +280,15 @@ def test_a_fault_names_the_instruction() -> None:
         "tile 0, event 10, pc 0x4c118: PAGE_NOT_ATTACHED: 4 bytes at 0x2000 of the host, where no "
         "memory is attached, at 'send 1, 82010, 3'"
     )
+
+
+def test_a_chip_does_not_run_on_after_a_fault() -> None:
+    made = bed({0: (owner_and_target(READS, 0), READ_4)})
+    fault = made.fails()
+    with pytest.raises(ExchangeFault) as raised:
+        made.chip.run()
+    assert raised.value is fault
+    assert int(made.chip.state(0)["supervisor"]["exception"]) == fault.number == 7
 
 
 def test_all_faults_of_one_kind_are_reported() -> None:
@@ -281,6 +307,20 @@ def test_fewer_words_than_expected_are_waited_for_in_vain() -> None:
     outcome = made.chip.run()
     assert outcome.end is End.STUCK
     assert "tile 0 at sync 0 (RECEIVE)" in str(outcome)
+
+
+def test_words_arrive_while_workers_run() -> None:
+    text = owner_and_target(READS, 1).replace(
+        "sync 0", "setzi $m0, 0x4d000\n run $m0, $m15, 0\n sync 0\n sync 2"
+    )
+    made = bed({0: (text, READ_4)})
+    worker = code("nop\n" * 40 + "exitz $mzero", 0x4D000, Mode.WORKER)
+    made.chip.memory.write(0, *worker)
+    fault = made.fails()
+    assert isinstance(fault, faults.ReceiveWorkersFault)
+    assert "EXERR WORKERS: words of the host are on their way while workers run" in str(fault)
+    status = made.chip.state(0)["supervisor"]["csr"][CSRS["CTXT_STS"].index]
+    assert status >> 27 & 7 == 4
 
 
 def test_words_for_the_element_of_the_row() -> None:

@@ -81,6 +81,7 @@ class _Relation:
         """Cut and join axes, the last fastest."""
         if self.sliced and shape != self.shape():
             raise Inexpressible
+        ones = [factor for factors in self.last for factor in factors if self.extents[factor] == 1]
         rest = [factor for factors in self.last for factor in factors if self.extents[factor] > 1]
         axes: list[list[int]] = []
         for extent in shape:
@@ -98,6 +99,9 @@ class _Relation:
                 axis.append(factor)
                 extent //= outer
             axes.append(axis)
+        for axis in axes:  # an axis of one element stays one where it can: it may have padding
+            if ones and not axis:
+                axis.append(ones.pop(0))
         self.last = axes
 
     def transpose(self, order: Sequence[int]) -> None:

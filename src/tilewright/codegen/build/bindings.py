@@ -111,7 +111,7 @@ def _source(
     parameters: Mapping[str, npt.ArrayLike] | None,
 ) -> Binding:
     storage = source.value.storage
-    if storage.view is not None:
+    if storage.view is not None and (source.prepared or source.constant is not None):
         raise BuildError(f'"{source.name}" is a view of something larger')
     pieces = stream_pieces(storage.layout)
     if source.constant is not None:
@@ -122,8 +122,7 @@ def _source(
         )
     assert shape is not None, "sources that are no constants are the graph's"
     try:
-        axes = relate(shape, source.prepared)
-        loops = host_loops(stream_nest(storage.layout), axes, axes.last, axes.first)
+        loops = _source_loops(storage, shape, source.prepared)
     except Inexpressible:
         return _prepared_parameter(source, buffer, pieces, parameters)
     role = Role.PARAMETER if source.kind is SourceKind.PARAMETER else Role.INPUT
@@ -137,6 +136,18 @@ def _source(
     return Binding(tensor, buffer, pieces, _stream(tensor, storage, parameters[source.name]))
 
 
+def _source_loops(
+    storage: Storage, shape: Shape, prepared: Sequence[Formula]
+) -> tuple[tuple[int, int], ...]:
+    """Over the axes of a source, of what is stored of it. Raises `Inexpressible`."""
+    nest = stream_nest(storage.layout)
+    if storage.view is None:
+        axes = relate(shape, prepared)
+        return host_loops(nest, axes, axes.last, axes.first)
+    axes = relate(storage.base, storage.view.operators)
+    return host_loops(nest, axes, axes.first, axes.last)
+
+
 def _prepared_parameter(
     source: MidSource,
     buffer: int,
@@ -144,7 +155,8 @@ def _prepared_parameter(
     parameters: Mapping[str, npt.ArrayLike] | None,
 ) -> Binding:
     """A parameter that is more than reordered: the tensor is what is stored of it."""
-    if source.kind is not SourceKind.PARAMETER or parameters is None:
+    is_view = source.value.storage.view is not None
+    if source.kind is not SourceKind.PARAMETER or parameters is None or is_view:
         views = ", ".join(view.mnemonic for view in source.prepared)
         raise BuildError(
             f'"{source.name}" cannot come from the host as it is stored, by '

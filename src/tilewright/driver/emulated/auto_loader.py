@@ -1,7 +1,7 @@
 """The auto-loader of an emulated device: words in, then two runs over the memory of all tiles.
 
 The first run puts the words into all tiles, the second goes through the rest of their memory, which
-stays unwritten here, and lets the tiles run.
+stays unwritten here, and lets the tiles run (`sweep`).
 """
 
 from collections.abc import Callable

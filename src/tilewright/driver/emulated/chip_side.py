@@ -14,12 +14,10 @@ from tilewright.emulator.memory import TileMemory
 from tilewright.errors import TilewrightError
 from tilewright.target.debug import DebugRegister
 from tilewright.target.host import HOST_PAGE
+from tilewright.target.timing import CLOCK
 
-POLL_CYCLES, ACCESS_CYCLES = 1_000_000, 1_500
-"""Cycles that the chip runs at most while the host looks at a mark, or at a tile.
-
-The first is such that the host can be interrupted, the second about what an access takes.
-"""
+LEAST_CYCLES = 100_000
+"""Cycles that the chip runs at a time, at least: to start and stop all tiles takes a while."""
 _LETS_GO = (DebugRegister.RETIREMENT_BREAK, DebugRegister.EXCEPTION_CLEAR)
 """Registers of tiles whose writing may let contexts go on."""
 
@@ -27,8 +25,8 @@ _LETS_GO = (DebugRegister.RETIREMENT_BREAK, DebugRegister.EXCEPTION_CLEAR)
 class ChipSide:
     """A chip after a reset, its tiles without programs.
 
-    It runs only while the host looks, until all tiles stand still or for a number of cycles.
-    `finding` tells why it will never go on.
+    It runs only when the host looks: for as long as time has passed since, or until all tiles stand
+    still. So whoever waits for it can be interrupted. `finding` tells why it will never go on.
     """
 
     def __init__(
@@ -40,6 +38,8 @@ class ChipSide:
         self._clock = clock
         self._has_program = [False] * tiles
         self._may_move = False
+        self._seen = clock.now()
+        """Until when the chip has run, while it may move."""
         self.cycle = 0
         self.finding: str | None = None
 
@@ -51,7 +51,7 @@ class ChipSide:
         """Let a tile execute what its memory holds, from `entry` on."""
         self._chip.load(tile, TileImage((), entry))
         self._has_program[tile] = True
-        self._may_move = True
+        self._let_go()
 
     # -- host memory and marks --------------------------------------------------------------------
 
@@ -69,7 +69,7 @@ class ChipSide:
 
     def set_mark(self, group: int, value: int) -> None:
         self._link.set_mark(group, value)
-        self._may_move = True
+        self._let_go()
 
     # -- tiles ------------------------------------------------------------------------------------
 
@@ -81,16 +81,26 @@ class ChipSide:
 
     def write_tile(self, tile: int, register: int, value: int) -> None:
         self._debug.write(tile, register, value)
-        self._may_move |= register in _LETS_GO
+        if register in _LETS_GO:
+            self._let_go()
 
-    def advance(self, cycles: int) -> None:
-        """Let the chip run for a while, if it can."""
-        if not self._may_move or self.finding is not None:
+    # -- time -------------------------------------------------------------------------------------
+
+    def _let_go(self) -> None:
+        """Something may move from now on."""
+        if not self._may_move:
+            self._seen = self._clock.now()
+        self._may_move = True
+
+    def advance(self) -> None:
+        """Let the chip run up to now, if it can, unless that is not long."""
+        cycles = int((self._clock.now() - self._seen) * CLOCK.value)
+        if not self._may_move or self.finding is not None or cycles < LEAST_CYCLES:
             return
+        self._seen = self._clock.now()
         outcome = self._run(cycles)
         if outcome is None:
             return
-        self._clock.pass_cycles(max(outcome.cycle - self.cycle, 0))
         self.cycle = max(outcome.cycle, self.cycle)
         self._may_move = outcome.end is End.LIMIT
         if outcome.end is End.STUCK:

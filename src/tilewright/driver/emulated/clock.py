@@ -1,9 +1,8 @@
-"""The time of an emulated device: it passes while the host waits, and as the chip's cycles do."""
-
-from tilewright.target.timing import CLOCK
+"""The time of an emulated device: it passes while the host waits, and with what the host does."""
 
 ACCESS_SECONDS = 1e-6
-"""What an access to a register takes, roughly as over a bus: so that polling takes time, too."""
+"""What an access to a register takes, roughly as over a bus: so that polling takes time, too
+(`access-time`)."""
 
 
 class EmulatedClock:
@@ -17,6 +16,3 @@ class EmulatedClock:
 
     def sleep(self, seconds: float) -> None:
         self._now += seconds
-
-    def pass_cycles(self, cycles: int) -> None:
-        self._now += cycles / CLOCK.value

@@ -1,8 +1,9 @@
 """The tile loaders of an emulated device, as they behave: one per tile, all in step.
 
 A pass over the rows of tiles has one host sync of group 1 more than there are rows; between two of
-them a row reads its batch. Passes go on until one in which every row is told to execute. Time that
-loading takes is not modelled.
+them a row reads its batch. Passes go on until one in which every row is told to execute
+(`loader-model`). Marks are those of programs (`held-loader`). Loading takes no time
+(`loader-time`), and leaves memory above an image unwritten (`loader-clear`).
 """
 
 from collections.abc import Callable, Mapping
@@ -136,7 +137,10 @@ class TileLoaders:
 
 
 def _check_headers(header: NDArray[np.uint32], tile: int) -> Check | None:
-    """The first check that fails, in the order in which a tile reads."""
+    """The first check that fails, in the order in which a tile reads.
+
+    ASSUMED: the flag of the last frame is wrong on any other (`last-frame`).
+    """
     count = len(header)
     is_last = np.arange(count) == count - 1
     failed = {

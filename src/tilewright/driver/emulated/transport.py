@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from tilewright.driver import registers
 from tilewright.driver.emulated.auto_loader import AutoLoader
-from tilewright.driver.emulated.chip_side import ACCESS_CYCLES, POLL_CYCLES, ChipSide
+from tilewright.driver.emulated.chip_side import ChipSide
 from tilewright.driver.emulated.clock import ACCESS_SECONDS, EmulatedClock
 from tilewright.driver.emulated.tile_loader import TileLoaders
 from tilewright.driver.errors import TransportError
@@ -104,7 +104,7 @@ class EmulatedTransport:
     def _mark(self, group: SyncGroup) -> int:
         if group is SyncGroup.LOADER and self._loaders is not None and not self._loaders.is_done:
             return self._loaders.mark
-        self._chip.advance(POLL_CYCLES)
+        self._chip.advance()
         return self._chip.mark(group)
 
     def _set_mark(self, group: SyncGroup, value: int) -> None:
@@ -119,9 +119,9 @@ class EmulatedTransport:
     def _read_tile(self, tile: int, register: int) -> int:
         self._check_tile(register)
         if self._chip.has_program(tile):
-            self._chip.advance(ACCESS_CYCLES)
+            self._chip.advance()
             return self._chip.read_tile(tile, register)
-        # Loaders wait at barriers, or have not begun; their contexts have no state here.
+        # Loaders wait at barriers, or have not begun; their contexts have no state (`early-debug`).
         return NOT_QUIESCENT if register == DebugRegister.STATUS else 0
 
     def _write_tile(self, tile: int, register: int, value: int) -> None:
@@ -145,7 +145,8 @@ class EmulatedTransport:
         self._loaders = TileLoaders(self.tiles, self._chip, self._loader_memory)
 
     def _loader_memory(self) -> dict[int, NDArray[np.uint8]] | None:
-        """The host memory that loaders reach, None if the registers do not let them."""
+        """The host memory that loaders reach, None if registers do not let them
+        (`request-guard`)."""
         words = self._words
         is_paged = words[registers.EXCHANGE_WINDOW_BASE // _WORD] & registers.EXCHANGE_WINDOW_PAGED
         control = words[registers.CCSR // _WORD]
@@ -200,7 +201,7 @@ class EmulatedTransport:
         self._check_open()
 
     def mailbox(self, request: tuple[int, ...]) -> tuple[int, ...]:
-        """Any request is a reset, which is the only one known."""
+        """Any request is a reset, which is the only one known (`mailbox-reset`)."""
         self._check_open()
         if len(request) != MAILBOX_WORDS:
             raise TransportError(f"{len(request)} words for the mailbox; it takes {MAILBOX_WORDS}")

@@ -2,9 +2,9 @@
 
 - `marks`: how many barriers may complete without the host
 - `space`: attached memory
-- `packets`: what tiles have sent; `findings`: what is wrong with it
+- `packets`: what tiles have sent; `headers`: what packets ask for; `findings`: what is wrong
 - `phase`: requests and streams from one barrier to the next
 - `carrying`: when packets are served, and the words that move
 
-`packets` and `carrying` have compiled functions, which take a moment to load.
+`packets`, `headers` and `carrying` have compiled functions, which take a moment to load.
 """

@@ -5,7 +5,6 @@ tiles, at `HOST_BANDWIDTH`; each is served no earlier than `HOST_LATENCY` after 
 (`host-time`). What a packet reads or writes is what memory holds when its turn comes.
 """
 
-from dataclasses import dataclass
 from math import gcd
 
 import numpy as np
@@ -28,43 +27,45 @@ _PER_BYTE, _PER_CYCLE = CLOCK.value // _COMMON, HOST_BANDWIDTH.value // _COMMON
 """The link's unit of time is such that a byte and a cycle take whole numbers of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Carried:
-    """What has reached tiles, by tile: how many words that count, and in which cycle the last.
+class Link:
+    """What the packets of one phase go over; `busy_until` says until which cycle words are on their
+    way to each tile."""
 
-    `link_is_free` is when the link is, in its own units of time.
-    """
+    def __init__(self, tiles: int) -> None:
+        self.busy_until = np.zeros(tiles, np.int64)
+        self._is_free = 0
 
-    words: NDArray[np.int64]
-    cycles: NDArray[np.int64]
-    link_is_free: int
+    def carry(self, ready: Ready, space: DeviceSpace, memory: TileMemory) -> NDArray[np.int64]:
+        """Serve packets in the order in which they have left, those of one cycle by tile; returns
+        how many words that count have gone to each tile.
 
+        Raises `ExchangeFault` for packets to host memory that is not attached, or that others
+        concern.
+        """
+        words = np.zeros_like(self.busy_until)
+        if not len(ready.packets):
+            return words
+        packets = ready.packets[np.argsort(ready.packets["cycle"], kind="stable")]
+        buffers = _buffers_of(packets, space)
+        _check_races(packets[packets["size"] != 0])
+        arrived = self._serve(packets)
+        is_read = packets["is_read"] != 0
+        read = packets[is_read]
+        np.add.at(words, read["tile"], np.maximum(read["size"] // HOST_WORD, ZERO_READ_WORDS))
+        np.maximum.at(self.busy_until, read["tile"], arrived[is_read])
+        _move_all(packets, buffers, ready.payloads, space, memory)
+        return words
 
-def carry(ready: Ready, space: DeviceSpace, memory: TileMemory, link_is_free: int) -> Carried:
-    """Serve packets in the order in which they have left, those of one cycle by tile.
-
-    Raises `ExchangeFault` for those to host memory that is not attached, or that others concern.
-    """
-    words, cycles = np.zeros((2, len(memory.bytes)), np.int64)
-    if not len(ready.packets):
-        return Carried(words, cycles, link_is_free)
-    packets = ready.packets[np.argsort(ready.packets["cycle"], kind="stable")]
-    buffers = _buffers_of(packets, space)
-    _check_races(packets[packets["size"] != 0])
-    arrived, link_is_free = _serve(packets, link_is_free)
-    is_read = packets["is_read"] != 0
-    read = packets[is_read]
-    np.add.at(words, read["tile"], np.maximum(read["size"] // HOST_WORD, ZERO_READ_WORDS))
-    np.maximum.at(cycles, read["tile"], arrived[is_read])
-    tiles = memory.bytes.view(np.uint32)
-    by_buffer = np.argsort(buffers, kind="stable")
-    numbers, firsts = np.unique(buffers[by_buffer], return_index=True)
-    for number, chosen in zip(numbers.tolist(), np.split(by_buffer, firsts[1:]), strict=True):
-        if number != NO_BUFFER:
-            buffer = space.buffers[number]
-            _move(packets[chosen], buffer.offset, buffer.words, ready.payloads, tiles)
-    _answer_nothing(packets[packets["size"] == 0], tiles)
-    return Carried(words, cycles, link_is_free)
+    def _serve(self, packets: Array) -> NDArray[np.int64]:
+        """The cycles in which packets have arrived that leave in this order."""
+        earliest = (packets["cycle"] + HOST_LATENCY.value) * _PER_CYCLE
+        earliest[0] = max(int(earliest[0]), self._is_free)
+        ends = np.cumsum(packets["size"] * _PER_BYTE)
+        starts = ends - packets["size"] * _PER_BYTE
+        # Each starts as soon as it may and the one before has ended.
+        ends += np.maximum.accumulate(earliest - starts)
+        self._is_free = int(ends[-1])
+        return -(-ends // _PER_CYCLE)
 
 
 def _check_races(packets: Array) -> None:
@@ -99,15 +100,22 @@ def _raise_for(packets: Array, finding: Finding) -> None:
     raise_first(found)
 
 
-def _serve(packets: Array, link_is_free: int) -> tuple[NDArray[np.int64], int]:
-    """The cycles in which packets have arrived that leave in this order."""
-    earliest = (packets["cycle"] + HOST_LATENCY.value) * _PER_CYCLE
-    earliest[0] = max(int(earliest[0]), link_is_free)
-    ends = np.cumsum(packets["size"] * _PER_BYTE)
-    starts = ends - packets["size"] * _PER_BYTE
-    # Each starts as soon as it may and the one before has ended.
-    ends += np.maximum.accumulate(earliest - starts)
-    return -(-ends // _PER_CYCLE), int(ends[-1])
+def _move_all(
+    packets: Array,
+    buffers: NDArray[np.int64],
+    payloads: NDArray[np.uint32],
+    space: DeviceSpace,
+    memory: TileMemory,
+) -> None:
+    """Move the words of packets in order; those of different buffers do not concern each other."""
+    tiles = memory.bytes.view(np.uint32)
+    by_buffer = np.argsort(buffers, kind="stable")
+    numbers, firsts = np.unique(buffers[by_buffer], return_index=True)
+    for number, chosen in zip(numbers.tolist(), np.split(by_buffer, firsts[1:]), strict=True):
+        if number != NO_BUFFER:
+            buffer = space.buffers[number]
+            _move(packets[chosen], buffer.offset, buffer.words, payloads, tiles)
+    _answer_nothing(packets[packets["size"] == 0], tiles)
 
 
 @compiled

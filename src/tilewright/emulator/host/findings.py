@@ -41,6 +41,7 @@ class Finding(IntEnum):
     UNCOVERED = 24
     NO_REQUEST = 25
     NO_END = 26
+    NO_STREAM = 27
 
 
 class _Told(NamedTuple):
@@ -147,6 +148,10 @@ _TOLD = {
     Finding.NO_END: _Told(
         faults.StreamEndFault,
         "the phase is over, but the last packet was no read with the bits that end a stream",
+    ),
+    Finding.NO_STREAM: _Told(
+        faults.StreamEndFault,
+        "the phase is over, but it has sent no packets, though the request of tile {0} names it",
     ),
 }
 

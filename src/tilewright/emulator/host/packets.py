@@ -16,33 +16,18 @@ from tilewright.emulator.fabric.findings import Findings, Number, no_findings, n
 from tilewright.emulator.fabric.layout import element_bit
 from tilewright.emulator.fabric.rows import code_elements
 from tilewright.emulator.host.findings import Finding, raise_first
+from tilewright.emulator.host.headers import PACKET, Entry, read_header
 from tilewright.emulator.memory import TileMemory
 from tilewright.target.geometry import MEMORY_BASE, MEMORY_END
-from tilewright.target.host import HOST_PAGE, HOST_SPACE, HOST_WORD, PACKET_WINDOW
+from tilewright.target.host import HOST_WORD
 from tilewright.target.host_packets import (
-    DESTINATION_MASK,
-    DESTINATION_UNIT,
     FORMAT_SHIFT,
     HEADER_WORDS,
-    LENGTH_MASK,
-    LONG_UNIT,
-    LONGEST_PACKET,
-    LOW_TILE_SHIFT,
-    OFFSET_MASK,
-    OFFSET_SHIFT,
     PAYLOAD_INTERVAL,
-    SHORT_UNIT,
-    SPARE_BITS,
-    STREAM_END,
-    STREAM_END_SHIFT,
-    TILE_MASK,
-    TILE_SHIFT,
     PacketFormat,
 )
 
 Array: TypeAlias = NDArray[Any]
-Entry: TypeAlias = Any
-"""One entry of an array of records, whose fields are attributes in compiled code."""
 
 _FIRST_CSR = EXCHANGE_CSRS.start
 _MUX, _BASE, _CURSOR = (
@@ -62,27 +47,8 @@ _TO_HOST = 0b11
 """The control of sends that carry packets: both directions, items of 32 bits."""
 _NOTHING = 0
 """That of sends which send nothing."""
-_REQUEST, _WRITE, _WRITE_LONG, _READ_LONG = (
-    int(each)
-    for each in (
-        PacketFormat.REQUEST,
-        PacketFormat.WRITE_SHORT,
-        PacketFormat.WRITE_LONG,
-        PacketFormat.READ_LONG,
-    )
-)
-_WINDOW_START, _WINDOW_END = PACKET_WINDOW
-
-PACKET = np.dtype(
-    [(name, np.int64) for name in ("tile", "is_read", "offset", "size", "place")]
-    + [(name, np.int64) for name in ("ends_stream", "cycle", "event", "pc")]
-)
-"""A read or write of `size` bytes at `offset` in host memory.
-
-`place` is the tile's address of a read, and the first word among all payloads of a write. The last
-word has left in `cycle`; `event` is that of the header, counted from 1 when the tile was let go,
-and `pc` the address of the header's send.
-"""
+_REQUEST, _FIRST_OF_TILES = int(PacketFormat.REQUEST), int(PacketFormat.WRITE_SHORT)
+"""Formats that tiles send: requests, and those from the second on."""
 
 REQUEST = np.dtype(
     [(name, np.int64) for name in ("tile", "first", "second", "cycle", "event", "pc")]
@@ -217,7 +183,10 @@ def _begin(state: Entry, registers: NDArray[np.uint32], released: Number) -> Non
 
 @compiled
 def _code_elements(events: Array) -> int:
-    """Bits of the elements that hold the exchange instructions of a row, if it sends anything."""
+    """Bits of the elements that hold the exchange instructions of a row, if it sends anything.
+
+    Packets keep out of them (`host-elements`).
+    """
     code, has_sends = 0, False
     for place in range(len(events)):
         kind = events[place].kind
@@ -326,7 +295,7 @@ def _header_word(
             found = _check_interval(tile, event, pc, state, found)
         state.first, state.event, state.pc = word, event, pc
         form = word >> FORMAT_SHIFT
-        if form != _REQUEST and form < _WRITE:
+        if form != _REQUEST and form < _FIRST_OF_TILES:
             state.is_lost = 1
             return note(found, Finding.FORMAT, tile, event, pc, word, form)
         state.header = 1
@@ -340,67 +309,12 @@ def _header_word(
         return found
     packet = packets[counts[0]]
     counts[0] += 1
-    packet.cycle = event + state.before
-    found = _read_header(tile, state.first, word, state, packet, counts[2], found)
+    packet.tile, packet.cycle = tile, event + state.before
+    packet.event, packet.pc = state.event, state.pc
+    found = read_header(packet, state.first, word, counts[2], state.code, found)
     if packet.is_read:
         state.reads = 1
     else:
         state.left = packet.size // HOST_WORD
         state.payload_event, state.is_paced = _UNKNOWN, 0
-    return found
-
-
-@compiled
-def _read_header(
-    tile: int,
-    first: Number,
-    second: Number,
-    state: Entry,
-    packet: Entry,
-    payloads: Number,
-    found: Findings,
-) -> Findings:
-    """What the header of a read or write says."""
-    form = first >> FORMAT_SHIFT
-    packet.tile, packet.event, packet.pc = tile, state.event, state.pc
-    packet.is_read = form > _WRITE_LONG
-    unit = LONG_UNIT if form in (_WRITE_LONG, _READ_LONG) else SHORT_UNIT
-    packet.size = (second & LENGTH_MASK) * unit
-    if not packet.size and unit == LONG_UNIT:
-        packet.size = LONGEST_PACKET
-    packet.offset = (second >> OFFSET_SHIFT & OFFSET_MASK) * unit
-    ending = first >> STREAM_END_SHIFT & STREAM_END
-    packet.ends_stream = packet.is_read and ending == STREAM_END
-    destination = first & DESTINATION_MASK
-    packet.place = MEMORY_BASE + DESTINATION_UNIT * destination if packet.is_read else payloads
-    finding = -1
-    if first & SPARE_BITS or (not packet.is_read and (ending or destination)):
-        finding = Finding.SPARE_BITS
-    elif first >> TILE_SHIFT & TILE_MASK != tile or second >> LOW_TILE_SHIFT != tile & 1:
-        finding = Finding.OTHER_TILE
-    elif ending and ending != STREAM_END:
-        finding = Finding.STREAM_BITS
-    elif not packet.is_read and not packet.size:
-        finding = Finding.EMPTY_WRITE
-    if finding >= 0:
-        return note(found, finding, tile, packet.event, packet.pc, first, second)
-    return _check_places(packet, state.code, found)
-
-
-@compiled
-def _check_places(packet: Entry, code: Number, found: Findings) -> Findings:
-    """Where a packet's words come from or go to, on both sides."""
-    finding, place = -1, packet.offset
-    if packet.offset + packet.size > HOST_SPACE:
-        finding = Finding.BEYOND_SPACE
-    elif packet.offset % HOST_PAGE + packet.size > HOST_PAGE:
-        finding = Finding.CROSSING
-    elif packet.is_read and (
-        packet.place < _WINDOW_START or packet.place + max(packet.size, HOST_WORD) > _WINDOW_END
-    ):
-        finding, place = Finding.OUTSIDE_WINDOW, packet.place
-    elif packet.is_read and element_bit(packet.place) & code:
-        finding, place = Finding.WORDS_FOR_CODE, packet.place
-    if finding >= 0:
-        found = note(found, finding, packet.tile, packet.event, packet.pc, packet.size, place)
     return found

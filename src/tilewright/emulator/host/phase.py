@@ -1,8 +1,8 @@
 """A phase with the host: who may exchange packets, and what is still to come until it is over.
 
 It lasts from one barrier of all tiles to the next. Owners of tiles have come to the first one as
-masters, and name in one request each the tiles that exchange packets. A tile's packets are a
-stream, which a read with the bits for it ends.
+masters, and name in one request each the tiles that exchange packets (`request-once`). The packets
+of each of these are a stream, which its last read ends (`stream-end`).
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from tilewright.emulator.fabric.findings import UNKNOWN, Findings, no_findings, note
 from tilewright.emulator.host.findings import Finding, raise_first
-from tilewright.emulator.host.packets import PACKET, Array, Sent
+from tilewright.emulator.host.headers import PACKET
+from tilewright.emulator.host.packets import Array, Sent
 from tilewright.target.host_packets import REQUEST_BITS, owners, requested_tiles
 from tilewright.target.topology import IntArray
 
@@ -41,7 +42,8 @@ class HostPhase:
         self._payloads = np.zeros(0, np.uint32)
 
     def take(self, sent: Sent) -> Ready:
-        """Take account of what tiles have sent; packets wait until a request covers their tile.
+        """Take account of what tiles have sent; packets wait until a request covers their tile
+        (`late-request`).
 
         Raises `ExchangeFault` for requests that are not expected, and streams that have ended.
         """
@@ -71,8 +73,12 @@ class HostPhase:
         found = no_findings()
         for tile in sorted(self._masters - self._requested):
             found = note(found, Finding.NO_REQUEST, tile, UNKNOWN, UNKNOWN)
-        for tile in np.flatnonzero((self._last != UNKNOWN) & ~self._has_ended).tolist():
+        has_sent = self._last != UNKNOWN
+        for tile in np.flatnonzero(has_sent & ~self._has_ended).tolist():
             found = note(found, Finding.NO_END, tile, UNKNOWN, int(self._last[tile]))
+        for tile in np.flatnonzero(self._is_covered & ~has_sent).tolist():
+            owner = int(self._owners[tile])
+            found = note(found, Finding.NO_STREAM, tile, UNKNOWN, UNKNOWN, owner)
         raise_first(found)
 
     def _take_requests(self, requests: Array) -> Findings:
