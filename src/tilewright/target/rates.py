@@ -1,8 +1,8 @@
 """Rates for planning: what work on a tile costs per element or block, each with its evidence.
 
-Cycles of the tile clock. Until a kernel of ours is measured these are estimates of others: of the
-vendor's estimators, or fitted to runs of a third party's stack on a C600. They rank plans; a wrong
-one costs little (halving or doubling any moved the choice of a GEMM's grid by at most 5 %).
+Cycles of the tile clock. Kernels of ours state what they cost themselves; rates of kernels are for
+those that plans may name and nobody wrote, and estimates of others: of the vendor's estimators, or
+fitted to runs of a third party's stack on a C600.
 """
 
 from collections.abc import Mapping
@@ -34,11 +34,6 @@ AMP_ROW_F16 = Cost("row of a 16 x 16 f16 block", 4, _CYCLES, _ESTIMATED)
 AMP_ROW_F32 = Cost("row of an 8 x 16 f32 block", 8, _CYCLES, _ESTIMATED)
 """Follow from the peak rates of 64 and 16 multiply-adds per cycle and tile."""
 
-AMP_BLOCK = Cost("block of weights, beside its rows", 235, _CYCLES, _MEASURED, span=(152, 332))
-"""Loading 64 entries of weights, and filling and draining the pipeline. Fitted to runs with weights
-in interleaved memory; 266 in standard memory. Estimators have 152 to 203 for a further block of the
-same call; 332 was measured on a Bow chip for a vertex of a single block."""
-
 GEMM_CALL = Cost("call of a matrix kernel", 294, _CYCLES, _MEASURED)
 COPY_CALL = Cost("call of a local copy", 288, _CYCLES, _MEASURED)
 
@@ -57,8 +52,6 @@ REDUCE_F16 = Rate("add an f16 partial", 0.25, _ESTIMATED, (0.125, 0.375), "parti
 
 # Memory
 
-COPY_BYTES_PER_CYCLE = 8
-"""Ideal; 6 from standard to interleaved memory, measured."""
 CAST_BYTES_PER_CYCLE = 8
 """Of bytes read and bytes written together; an estimate."""
 

@@ -128,9 +128,9 @@ def _product_slopes(kernel: str, rows: int) -> tuple[float, float, float]:
 def reduction_cycles(form: str, rows: Numbers, panels: Numbers, blocks: Numbers) -> Numbers:
     """Of a call that adds up terms: `blocks` that have arrived, and the tile's own."""
     first, each, panel, block = _reduction_slopes(form)
-    units = _ceil(rows * panels, _THIRDS)
-    crossed = (units - 1) * _THIRDS // np.maximum(rows, 1)
-    found: Numbers = first + (units - 1) * each + crossed * panel + (units * blocks - 1) * block
+    units = _ceil(rows * panels, _THIRDS)  # of the worker with the last row, which sees all panels
+    rest = (units - 1) * each + (panels - 1) * panel + (units * blocks - 1) * block
+    found: Numbers = first + rest
     return found
 
 
