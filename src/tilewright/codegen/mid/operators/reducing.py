@@ -173,6 +173,7 @@ def _split(
     dispatch = recipe.dispatch((storage,), result)
     elements = {slot.name: slot.storage.layout.shard_elements for slot in dispatch.slots}
     figures = elements["all figures"] * Precision.F32.bytes
+    transient = sum(slot.tile_bytes for slot in dispatch.work_slots())
     yield OperatorCandidate(
         f"in {parts} parts on {storage.format.tiles} tiles",
         (OperandSpec(format.precision, storage, storage),),
@@ -186,9 +187,7 @@ def _split(
             exchange=config.model.receive_cycles(figures),
             sync=config.model.phase,
         ),
-        OperatorBytes(
-            0, sum(s.tile_bytes for s in dispatch.work_slots()), result.layout.shard_bytes
-        ),
+        OperatorBytes(0, transient, result.layout.shard_bytes),
         recipe,
         dispatch.kernels(),
     )
