@@ -26,6 +26,7 @@ from tilewright.codegen.mid.operators.epilogues import (
 )
 from tilewright.codegen.mid.orders import OUTPUT_GROUP, Precision
 from tilewright.codegen.mid.prices import (
+    clear_cycles,
     copy_cycles,
     product_cycles,
     reduction_cycles,
@@ -534,8 +535,19 @@ def _reduction(
 def _conversion(
     problem: GemmProblem, weight: _Weight | None, working: _Working, d: _Division
 ) -> Numbers:
-    """Of a shared weight, copying the tile's own piece to what it gathers; casting weights."""
+    """Of a shared weight, copying the tile's own piece to what it gathers; casting weights.
+
+    What is gathered and has padding is cleared before.
+    """
     cycles = np.zeros(d.rows.shape)
+    inner, columns = problem.inner % d.group, problem.columns % OUTPUT_GROUP
+    for gathered, is_padded in (
+        (working.into_left, inner),
+        (working.into_right, inner or columns),
+    ):
+        if is_padded:
+            size = gathered // working.steps
+            cycles = cycles + np.where(gathered > 0, working.steps * clear_cycles(size), 0)
     if weight is None:
         return cycles
     width = problem.compute.bytes
