@@ -40,6 +40,16 @@ def viewed() -> ComputeGraph:
     return graph
 
 
+def edges() -> ComputeGraph:
+    """Less than words, numbers without axes, constants and repeated elements as outputs."""
+    graph = ComputeGraph("edges")
+    few = graph.input("few", (3,))
+    graph.output("sums", graph.relu(few + graph.parameter("one", ())))
+    graph.output("held", graph.constant([[1.0, -2.0], [0.5, 4.0], [0.0, 3.0]]))
+    graph.output("rows", graph.broadcast(graph.relu(graph.input("row", (4,))), (3, 4)))
+    return graph
+
+
 def numbers(graph: ComputeGraph, seed: int = 0) -> Arrays:
     """Small integers, whose sums of products are exact in halves, for all sources."""
     random = np.random.default_rng(seed)

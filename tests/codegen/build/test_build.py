@@ -8,12 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 from safetensors.numpy import save_file
 
-from tests.codegen.build.examples import expected, layers, numbers, product, split, viewed
+from tests.codegen.build.examples import edges, expected, layers, numbers, product, split, viewed
+from tests.graph.strategies import graphs, random_arrays
 from tilewright.codegen.build import BuildError, PackageConfig, Toolchain, build_package
 from tilewright.codegen.emit import linking, memory
-from tilewright.codegen.mid import KernelPolicy, PipelineConfig, Profiling
+from tilewright.codegen.mid import KernelPolicy, PipelineConfig, Profiling, evaluate_mid, plan
 from tilewright.graph import ComputeGraph
 from tilewright.package import (
     Application,
@@ -54,7 +56,7 @@ def check_runs(graph: ComputeGraph, application: Application) -> None:
 
 
 @pytest.mark.parametrize("tiles", [1, 24])
-@pytest.mark.parametrize("build", [product, layers, viewed])
+@pytest.mark.parametrize("build", [product, layers, viewed, edges])
 def test_runs(build: Callable[[], ComputeGraph], tiles: int) -> None:
     graph = build()
     check_runs(graph, built(graph, tiles))
@@ -153,6 +155,36 @@ def _program_start(application: Application) -> int:
     symbols = application.debug.symbols_of(physical_tile(0))
     (row,) = np.flatnonzero(symbols.name == application.debug.strings.index("program"))
     return int(symbols.address[row])
+
+
+def test_names_of_outputs() -> None:
+    graph = ComputeGraph("names")
+    graph.output("x", graph.relu(graph.input("x", (4, 4))))
+    with pytest.raises(BuildError, match=r'outputs need other names .*: "x"'):
+        build_package(graph, config(8))
+
+
+@pytest.mark.slow
+@settings(max_examples=30, deadline=None)
+@given(graphs())
+def test_random_graphs(graph: ComputeGraph) -> None:
+    """What is packaged, runs, and gives what NumPy makes of the plan."""
+    inputs, parameters = random_arrays(graph)
+    try:
+        application = build_package(graph, config(8), parameters)
+    except BuildError:
+        return
+    assert validate(application, hashes=True) == ()
+    planned = plan(graph, config(8).pipeline).graph
+    with open_device() as device, device.load(application) as session:
+        wanted = {each.name for each in session.inputs}
+        passed = {name: array for name, array in inputs.items() if name in wanted}
+        found = session.run(passed).outputs
+    for name, array in evaluate_mid(planned, inputs, parameters).items():
+        finite = np.isfinite(array)
+        np.testing.assert_allclose(
+            found[name][finite].astype(np.float64), array[finite], rtol=1e-2, atol=1e-2
+        )
 
 
 def test_long_programs(monkeypatch: pytest.MonkeyPatch) -> None:

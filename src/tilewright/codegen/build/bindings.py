@@ -1,6 +1,6 @@
 """Inputs, outputs, parameters and constants as tensors of a package, each with its pieces."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,15 @@ import numpy.typing as npt
 
 from tilewright.codegen.build.axes import Inexpressible, relate
 from tilewright.codegen.build.faults import BuildError
-from tilewright.codegen.build.streams import Pieces, host_loops, stream_nest, stream_pieces
+from tilewright.codegen.build.streams import (
+    Pieces,
+    are_whole_words,
+    element_pieces,
+    filled_up,
+    host_loops,
+    stream_nest,
+    stream_pieces,
+)
 from tilewright.codegen.low import TileSchedule, lifetimes
 from tilewright.codegen.mid import MidGraph, MidSource, Precision, Storage
 from tilewright.codegen.mid.evaluate import rounded
@@ -42,6 +50,11 @@ class Binding:
     content: npt.NDArray[np.uint8] | None = None
     segments: SegmentKind = SegmentKind.PARAMETER
 
+    @property
+    def is_tensor(self) -> bool:
+        """Whether the package has the tensor."""
+        return self.segments is SegmentKind.PARAMETER
+
 
 def bindings(
     graph: ComputeGraph,
@@ -53,10 +66,16 @@ def bindings(
 
     Sources that no operation reads are left out. Without `parameters`, packages take them from a
     file. Raises `BuildError` that names all parameters that are missing or of another shape, and
-    inputs or outputs that no stream can have in their order.
+    inputs or outputs that no stream can have in their order or that share a name.
     """
     if parameters is not None:
         _check_parameters(graph, parameters)
+    twice = sorted({each.name for each in graph.sources} & {each.name for each in graph.outputs})
+    if twice:
+        raise BuildError(
+            "outputs need other names than inputs and parameters in a package: "
+            + ", ".join(f'"{name}"' for name in twice)
+        )
     life = lifetimes(schedule)
     is_used = life.last >= life.first
     shapes = {source.name: source.value.type.shape for source in graph.sources}
@@ -68,7 +87,20 @@ def bindings(
         found.append(_renamed(binding, found))
     for (name, value), (_, buffer) in zip(planned.outputs, schedule.outputs, strict=True):
         found.append(_output(name, value.storage, buffer))
-    return found
+    fetched = {each.buffer for each in found if each.tensor.role is Role.OUTPUT}
+    return [_as_data(each) if each.buffer in fetched else each for each in found]
+
+
+def _as_data(binding: Binding) -> Binding:
+    """Constants that are outputs, too: the host fetches no constants."""
+    if binding.segments is not SegmentKind.CONSTANT:
+        return binding
+    return replace(binding, segments=SegmentKind.DATA)
+
+
+def tensors_of(bound: Iterable[Binding]) -> list[Tensor]:
+    """The tensors of the package, of which several buffers may hold one."""
+    return list(dict.fromkeys(each.tensor for each in bound if each.is_tensor))
 
 
 def _check_parameters(graph: ComputeGraph, parameters: Mapping[str, npt.ArrayLike]) -> None:
@@ -113,21 +145,24 @@ def _source(
     storage = source.value.storage
     if storage.view is not None and (source.prepared or source.constant is not None):
         raise BuildError(f'"{source.name}" is a view of something larger')
-    pieces = stream_pieces(storage.layout)
     if source.constant is not None:
         array = _prepared(source.constant.evaluate([]), source.prepared)
         tensor = _stored_tensor(source.name, storage)
-        return Binding(
-            tensor, buffer, pieces, _stream(tensor, storage, array), SegmentKind.CONSTANT
-        )
+        content = _stream(tensor, storage, array)
+        return Binding(tensor, buffer, _pieces(tensor, storage), content, SegmentKind.CONSTANT)
     assert shape is not None, "sources that are no constants are the graph's"
     try:
         loops = _source_loops(storage, shape, source.prepared)
     except Inexpressible:
-        return _prepared_parameter(source, buffer, pieces, parameters)
+        return _prepared_parameter(source, buffer, parameters)
     role = Role.PARAMETER if source.kind is SourceKind.PARAMETER else Role.INPUT
     tensor = _tensor(source.name, role, storage, shape, loops)
+    pieces = _pieces(tensor, storage)
     if role is Role.INPUT:
+        if not are_whole_words(pieces):
+            raise BuildError(
+                f'tiles do not hold whole words of the input "{source.name}": {storage}'
+            )
         return Binding(tensor, buffer, pieces)
     if parameters is None:
         tensor = replace(tensor, source=Source.FILE, source_name=source.name)
@@ -151,7 +186,6 @@ def _source_loops(
 def _prepared_parameter(
     source: MidSource,
     buffer: int,
-    pieces: Pieces,
     parameters: Mapping[str, npt.ArrayLike] | None,
 ) -> Binding:
     """A parameter that is more than reordered: the tensor is what is stored of it."""
@@ -166,20 +200,28 @@ def _prepared_parameter(
     tensor = _stored_tensor(source.name, storage, Role.PARAMETER)
     array = _prepared(np.asarray(parameters[source.name]), source.prepared)
     tensor = replace(tensor, source=Source.SEGMENTS)
-    return Binding(tensor, buffer, pieces, _stream(tensor, storage, array))
+    return Binding(tensor, buffer, _pieces(tensor, storage), _stream(tensor, storage, array))
 
 
 def _output(name: str, storage: Storage, buffer: int) -> Binding:
+    """An output in the order in which it is stored, or else in that of its axes."""
     views = () if storage.view is None else storage.view.operators
     try:
         axes = relate(storage.base, views)
         loops = host_loops(stream_nest(storage.layout), axes, axes.first, axes.last)
-    except Inexpressible as fault:
-        raise BuildError(
-            f'the output "{name}" cannot go to the host as it is stored: {storage}'
-        ) from fault
-    tensor = _tensor(name, Role.OUTPUT, storage, storage.shape, loops)
-    return Binding(tensor, buffer, stream_pieces(storage.layout))
+        tensor = _tensor(name, Role.OUTPUT, storage, storage.shape, loops)
+        pieces = _pieces(tensor, storage)
+    except Inexpressible:
+        tensor = _tensor(name, Role.OUTPUT, storage, storage.shape, ())
+        pieces = filled_up(element_pieces(storage), tensor.stream_bytes)
+    if not are_whole_words(pieces):
+        raise BuildError(f'tiles do not hold whole words of the output "{name}": {storage}')
+    return Binding(tensor, buffer, pieces)
+
+
+def _pieces(tensor: Tensor, storage: Storage) -> Pieces:
+    """Of a tensor that is all that a layout stores."""
+    return filled_up(stream_pieces(storage.layout), tensor.stream_bytes)
 
 
 def _stored_tensor(name: str, storage: Storage, role: Role = Role.INTERNAL) -> Tensor:

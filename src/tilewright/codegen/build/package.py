@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright import __version__
-from tilewright.codegen.build.bindings import Binding, bindings
+from tilewright.codegen.build.bindings import Binding, bindings, tensors_of
 from tilewright.codegen.build.config import PackageConfig
 from tilewright.codegen.build.debugging import debug_tables
 from tilewright.codegen.build.profiling import PlannedSamples, planned_samples
@@ -24,8 +24,8 @@ from tilewright.package import (
     BlobBuilder,
     Completion,
     Role,
-    SegmentKind,
     Shards,
+    Tensor,
     write_debug,
     write_profile_plan,
 )
@@ -92,8 +92,8 @@ class _Frames:
         self._profiling = profiling
 
     def __call__(self, memory: DataMemory) -> SessionFrame:
-        tensors = [each for each in self._bound if _is_tensor(each)]
-        found = shards(memory, tensors)
+        found = shards(memory, self._bound)
+        tensors = tensors_of(self._bound)
         with span("codegen.build.host") as this:
             sent, fetched = (_chosen(found, tensors, role) for role in (Role.INPUT, Role.OUTPUT))
             self.exchange = plan_exchange([HostCall(RUN, RUN_COMMAND, sent, fetched)])
@@ -101,15 +101,10 @@ class _Frames:
         return SessionFrame(self.exchange, memory, self._profiling)
 
 
-def _chosen(found: Shards, tensors: Sequence[Binding], role: Role) -> Shards:
+def _chosen(found: Shards, tensors: Sequence[Tensor], role: Role) -> Shards:
     """The shards of tensors of a role."""
-    is_chosen = np.array([each.tensor.role is role for each in tensors], np.bool_)
+    is_chosen = np.array([each.role is role for each in tensors], np.bool_)
     return found[is_chosen[found.tensor]]
-
-
-def _is_tensor(binding: Binding) -> bool:
-    """Whether it is a tensor of the package: constants are not."""
-    return binding.segments is not SegmentKind.CONSTANT
 
 
 def _is_input(binding: Binding) -> bool:
@@ -122,7 +117,6 @@ def _application(
     bound: Sequence[Binding],
     samples: PlannedSamples | None,
 ) -> Application:
-    tensors = [each for each in bound if _is_tensor(each)]
     blobs = BlobBuilder()
     segments = tile_segments(program, exchange, bound, blobs)
     plan_blob = NONE
@@ -133,8 +127,8 @@ def _application(
         entries=np.full(TILES, LOADER_FRAME_END),
         segments=segments,
         blobs=blobs.build(),
-        tensors=tuple(each.tensor for each in tensors),
-        shards=shards(program.memory, tensors),
+        tensors=tuple(tensors_of(bound)),
+        shards=shards(program.memory, bound),
         host=exchange.plan,
         completion=Completion(COMPLETION_WORD, COMPLETED),
         profile_plan_blob=plan_blob,

@@ -6,15 +6,16 @@ their part in several pieces.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import accumulate, pairwise
 from math import prod
 
 import numpy as np
 
 from tilewright.codegen.build.axes import Axes, Factors, Inexpressible
-from tilewright.codegen.mid import Layout
+from tilewright.codegen.mid import Layout, Storage
 from tilewright.codegen.mid.orders import ElementOrder, Indices, granule
+from tilewright.codegen.mid.storage import WORD
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,34 @@ def stream_pieces(layout: Layout) -> Pieces:
             low, extent = ranges[loop.axis]
             first[number], count[number] = low // loop.unit, extent // loop.unit
     return _uneven_pieces(layout, start, steps, first, count, uneven[-1])
+
+
+def element_pieces(storage: Storage) -> Pieces:
+    """Where the elements of a stored value lie, for a stream in row-major order of its axes.
+
+    Of copies the first one counts. Elements that follow each other in both are one piece.
+    """
+    shape = storage.shape
+    tile, offset = storage.locate(tuple(np.indices(shape, dtype=np.int64, sparse=True)))
+    tile, offset = (np.broadcast_to(each, shape).reshape(-1) for each in (tile, offset))
+    goes_on = (np.diff(tile) == 0) & (np.diff(offset) == 1)
+    first = np.flatnonzero(np.concatenate([[True], ~goes_on]))
+    size = np.diff(np.append(first, len(tile)))
+    found = _bytes(storage.layout, tile[first], first, offset[first], size)
+    order = np.argsort(found.tile, kind="stable")
+    return Pieces(*(getattr(found, each.name)[order] for each in fields(found)))
+
+
+def filled_up(pieces: Pieces, stream_bytes: int) -> Pieces:
+    """Pieces of a stream whose end is filled up to `stream_bytes`, with what fills it up."""
+    end = pieces.offset + pieces.size
+    size = np.where(end == end.max(initial=0), stream_bytes - pieces.offset, pieces.size)
+    return Pieces(pieces.tile, pieces.offset, pieces.place, size)
+
+
+def are_whole_words(pieces: Pieces) -> bool:
+    """Whether the host can send and fetch each piece."""
+    return not np.any((pieces.offset | pieces.place | pieces.size) % WORD)
 
 
 def _uneven_pieces(

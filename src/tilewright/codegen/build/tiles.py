@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.codegen.build.bindings import Binding
+from tilewright.codegen.build.bindings import Binding, tensors_of
 from tilewright.codegen.emit import DataMemory, Program
 from tilewright.codegen.emit.code import TileText
 from tilewright.codegen.emit.program import entry_code
@@ -36,12 +36,16 @@ def tile_segments(
 
 
 def shards(memory: DataMemory, bindings: Sequence[Binding]) -> Shards:
-    """Where tensors lie, which are counted by their places among `bindings`."""
+    """Where tensors lie, which are counted as `tensors_of` lists them."""
+    numbers = {tensor: number for number, tensor in enumerate(tensors_of(bindings))}
     parts = [Shards()]
-    for number, binding in enumerate(bindings):
+    for binding in bindings:
+        if not binding.is_tensor:
+            continue
         tile, address = _places(memory, binding)
+        number = np.full(len(tile), numbers[binding.tensor])
         pieces = binding.pieces
-        parts.append(Shards(np.full(len(tile), number), tile, address, pieces.offset, pieces.size))
+        parts.append(Shards(number, tile, address, pieces.offset, pieces.size))
     columns = {
         name: np.concatenate([getattr(part, name) for part in parts]) for name in Shards.columns()
     }
