@@ -7,8 +7,8 @@ Code fills three regions, in this order, as far as it needs them:
     0x5c000-0x80000   still more; data begin at the next memory element
 
 Between them lie what packets of the host fill, and what the runtime keeps. Rows of the exchange
-are code, and must not share a memory element with what they move: so data begin where an element
-does.
+are code, and neither they nor what is fetched ahead of them may share a memory element with what
+they move: so code ends a little before the others, and data begin where an element does.
 
 Groups of tiles start at tile 0, so tile 0 has every buffer: where they fit there, they fit on all
 tiles, and one address serves all.
@@ -49,6 +49,7 @@ from tilewright.target.geometry import (
     MEMORY_END,
     REGION1_BASE,
     RUNTIME_STATE,
+    SUPERVISOR_FETCH_AHEAD,
 )
 from tilewright.target.host import PACKET_WINDOW
 
@@ -56,8 +57,8 @@ Region = tuple[int, int]
 """Addresses, half open."""
 
 CODE_REGIONS: tuple[Region, ...] = (
-    (LOADER_FRAME_END + ENTRY_STUB_SIZE, PACKET_WINDOW[0]),
-    (PACKET_WINDOW[1], RUNTIME_STATE[0]),
+    (LOADER_FRAME_END + ENTRY_STUB_SIZE, PACKET_WINDOW[0] - SUPERVISOR_FETCH_AHEAD),
+    (PACKET_WINDOW[1], RUNTIME_STATE[0] - SUPERVISOR_FETCH_AHEAD),
     (RUNTIME_STATE[1], EXECUTABLE_END),
 )
 KERNEL_STATE: Region = (RUNTIME_STATE[0] + 0x100, RUNTIME_STATE[0] + 0x1000)
