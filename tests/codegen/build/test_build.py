@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 from tests.codegen.build.examples import edges, expected, layers, numbers, product, split, viewed
 from tests.graph.strategies import graphs, random_arrays
 from tilewright.codegen.build import BuildError, PackageConfig, Toolchain, build_package
-from tilewright.codegen.emit import linking, memory
+from tilewright.codegen.emit import EmissionError, linking, memory
 from tilewright.codegen.mid import KernelPolicy, PipelineConfig, Profiling, evaluate_mid, plan
 from tilewright.graph import ComputeGraph
 from tilewright.package import (
@@ -203,6 +203,14 @@ def test_long_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     held = segments[segments.kind == SegmentKind.PARAMETER]
     assert int(held.address.min()) >= -(-end // 0x4000) * 0x4000
     check_runs(graph, application)
+
+
+def test_programs_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    regions = ((0x4C018, _program_start(built(layers(), 24)) + 0x80),)
+    monkeypatch.setattr(memory, "CODE_REGIONS", regions)
+    monkeypatch.setattr(linking, "CODE_REGIONS", regions)
+    with pytest.raises(EmissionError, match="tile 0: its program does not fit"):
+        built(layers(), 24)
 
 
 def test_the_memory_of_tiles() -> None:

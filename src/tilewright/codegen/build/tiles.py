@@ -68,7 +68,7 @@ class _Image:
         code: list[tuple[int, bytearray]] = []
         for section, address in sorted(image.layout.addresses.items(), key=lambda each: each[1]):
             content = image.contents[section]
-            if not section.section.is_executable:
+            if low <= address < high:
                 state[address - low : address - low + len(content)] = content
                 continue
             if not code or address > code[-1][0] + len(code[-1][1]) + _MOST_GAP:

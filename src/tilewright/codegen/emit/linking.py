@@ -64,10 +64,11 @@ class Library:
 @lru_cache(maxsize=64)
 def regions_behind(image: Image) -> Sequence[Region]:
     """What of the regions of code is free behind an image."""
+    low, high = KERNEL_STATE
     end = max(
-        address + each.section.size
-        for each, address in image.layout.addresses.items()
-        if each.section.is_executable
+        section.address + section.size
+        for section in image.sections
+        if not low <= section.address < high
     )
     start = -(-end // _ALIGNMENT) * _ALIGNMENT
     return [(max(low, start), high) for low, high in CODE_REGIONS if high > start]
