@@ -1,4 +1,4 @@
-"""`tilewright emulate`, `demo` and `bench` as a user meets them."""
+"""`tilewright emulate` and `bench` as a user meets them."""
 
 import json
 import subprocess
@@ -100,14 +100,6 @@ def test_bad_arguments(tilewright: Command, image: str, arguments: list[str], me
     assert result.returncode == 1
     assert result.stderr.startswith("error: ")
     assert message in result.stderr
-
-
-def test_the_demonstration_agrees_with_numpy(tilewright: Command) -> None:
-    result = tilewright("demo")
-    assert result.returncode == 0, result.stderr
-    assert "$ tilewright link demo_add.o add_f16.o -o add.elf --map add.map" in result.stdout
-    assert "equal to NumPy's sum" in result.stdout
-    assert "NOT equal" not in result.stdout
 
 
 def test_benchmarks_give_named_figures(tilewright: Command) -> None:

@@ -98,15 +98,15 @@ def find_deviation(
     `arrays` has inputs, host inputs and parameters by name. Raises what passes raise.
     """
     planned = passes.plan(graph, config)
-    for fault in _in_plan(graph, planned, arrays):
-        return fault
+    if (in_plan := next(_in_plan(graph, planned, arrays), None)) is not None:
+        return in_plan
     schedule = passes.lower(planned)
     for line in misplaced(schedule):
         operation, _, detail = line.partition(": ")
         return Deviation(Stage.LOWERING, operation, detail)
     program = passes.emit(schedule)
-    for fault in _in_placement(program):
-        return fault
+    if (in_placement := next(_in_placement(program), None)) is not None:
+        return in_placement
     expected = evaluate_mid(planned, arrays, {})
     wrong = _in_outputs(_run(planned, program, arrays), expected, tolerance)
     if not wrong:

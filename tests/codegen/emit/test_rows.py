@@ -104,6 +104,10 @@ def test_rows_of_one_panel_stay_where_they_are() -> None:
     attention(Heads(1, 4, 16, 16, 16), 1, counts=[11])
 
 
+def test_a_single_matrix_of_scores() -> None:
+    attention(Heads(1, 1, 16, 16, 20), 4, DType.F32, counts=[5])
+
+
 def test_attention_of_singles() -> None:
     attention(Heads(2, 2, 10, 10, 8), 6, DType.F32, counts=[10, 3])
 

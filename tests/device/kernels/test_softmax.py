@@ -1,17 +1,16 @@
 """Softmax of rows that see less than all, by a count in memory and by their place."""
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import pytest
 
-from tilewright.device.kernels import KERNELS
+from tilewright.device.kernels import KERNELS, Array
 from tilewright.device.running import tile_image
 from tilewright.elf.assembler import assemble_file
 from tilewright.elf.linker import Linker
 from tilewright.emulator.images import TileImage
-from tilewright.emulator.kernel import Output, run_kernel
+from tilewright.emulator.kernel import Operand, Output, run_kernel
 
 DTYPES = {"softmax_f16": np.float16, "softmax_few_f16": np.float16, "softmax_f32": np.float32}
 
@@ -33,14 +32,14 @@ def on_tile(
     pitch = -(-capacity // grain) * grain
     padded = np.full((rows, pitch), np.nan, x.dtype)
     padded[:, :capacity] = x
-    given: dict[str, Any] = {
+    given: dict[str, Operand] = {
         "z": Output(padded.shape, x.dtype),
         "x": padded,
         "scale": int(np.float32(scale).view(np.uint32)),
         "count": np.array([count], np.int32),
     }
-    operands = [
-        given[each.name] if each.name in given else each.value(sizes)  # type: ignore[union-attr]
+    operands: list[Operand] = [
+        given[each.name] if each.name in given or isinstance(each, Array) else each.value(sizes)
         for each in kernel.operands
     ]
     found = run_kernel(image(name), kernel.symbol, operands).arrays[0]

@@ -29,7 +29,7 @@ def copy_calls(
     copies = step.copies
     order = np.lexsort((copies.target, copies.tile))
     columns = np.stack([copies.source, copies.target, copies.words])[:, order]
-    bounds = np.searchsorted(copies.tile[order], np.arange(tiles + 1))
+    bounds = np.searchsorted(copies.tile[order], np.arange(tiles + 1)).tolist()
     return tuple(
         tuple(_strided(source, target, columns[:, start:end])) for start, end in pairwise(bounds)
     )
@@ -37,8 +37,7 @@ def copy_calls(
 
 def _strided(source: Address, target: Address, columns: Indices) -> Iterator[Call]:
     """Copies (source, target, words) of equal width at equal pitches together."""
-    for first, rows, (source_pitch, target_pitch) in even_runs(columns[:2], columns[2:]):
-        start, end, words = columns[:, first].tolist()
+    for (start, end, words), rows, (source_pitch, target_pitch) in _fewest_runs(columns):
         of, to = source + WORD * start, target + WORD * end
         distances = (start, end, target_pitch, source_pitch, words)
         if any(distance % _ATOM_WORDS for distance in distances):
@@ -47,3 +46,25 @@ def _strided(source: Address, target: Address, columns: Indices) -> Iterator[Cal
         else:
             atoms = [distance // _ATOM_WORDS for distance in distances[2:]]
             yield Call("copy_strided", (to, of, *atoms, rows))
+
+
+_Run = tuple[list[int], int, list[int]]
+"""The first of copies that lie evenly, how many they are, and their pitches."""
+
+
+def _fewest_runs(columns: Indices) -> list[_Run]:
+    """Copies in runs. The order in which they are done is free: by place or by width first, as
+    the target or as the source has them, whichever makes the fewest runs."""
+    sources, targets, words = columns
+    orders = [(sources,), (targets, words), (sources, words)]
+    best = _runs(columns)
+    for keys in orders if len(best) > 1 else []:
+        best = min(best, _runs(columns[:, np.lexsort(keys)]), key=len)
+    return best
+
+
+def _runs(columns: Indices) -> list[_Run]:
+    return [
+        (columns[:, first].tolist(), count, pitches)
+        for first, count, pitches in even_runs(columns[:2], columns[2:])
+    ]

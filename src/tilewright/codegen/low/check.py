@@ -6,6 +6,7 @@ single words; nothing of how moves are found.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,64 +112,78 @@ def _is_right(of: Buffer, to: Buffer, words: _Words, window: int) -> bool:
     tile = words.target_tile + window * to.tiles
     per_word = WORD // target.format.precision.bytes
     source_per_word = WORD // source.format.precision.bytes
-    if not len(tile):
-        return True
     for element in range(per_word):
-        wanted = _elements(target, tile, words.target * per_word + element)
-        if per_word == source_per_word:
-            found = _elements(source, words.source_tile, words.source * per_word + element)
-            if not np.all((wanted[0] == _NOWHERE) | _meet(wanted, found, source, target)):
-                return False
-            continue
-        around = [
-            _meet(
-                wanted,
-                _elements(source, words.source_tile, words.source * source_per_word + inside),
-                source,
-                target,
-            )
-            for inside in range(source_per_word)
-        ]
-        if not np.all((wanted[0] == _NOWHERE) | np.any(around, axis=0)):
+        wanted = _numbers(target, tile, words.target * per_word + element)
+        # of a finer source, one of the elements in the word
+        inside = (element,) if per_word == source_per_word else range(source_per_word)
+        met = np.zeros(len(tile), np.bool_)
+        for place in inside:
+            offset = words.source * source_per_word + place
+            held = _base_numbers(source, words.source_tile, offset)
+            met |= _meet(wanted, held, source, target)
+        if not np.all((wanted == _NOWHERE) | met):
             return False
     return True
 
 
-def _meet(wanted: Indices, found: Indices, source: Storage, target: Storage) -> NDArray[np.bool_]:
-    """Where coordinates of a target and of its source are those of one element.
+def _meet(wanted: Indices, held: Indices, source: Storage, target: Storage) -> NDArray[np.bool_]:
+    """Where the element of the target with a number is the one that the source holds, whose number
+    is that of its base.
 
     A target with an axis more holds terms of a sum along it; one that is longer along an axis has
     room for further sources there.
     """
-    wanted = wanted[len(wanted) - len(found) :]
-    same = np.ones(wanted.shape[1:], np.bool_)
-    lift = len(target.shape) - len(source.shape)
-    for axis in range(len(found)):
-        if target.shape[axis + lift] == source.shape[axis]:
-            same &= wanted[axis] == found[axis]
-            continue
-        shift = (wanted[axis] - found[axis])[found[axis] != _NOWHERE]
-        same &= (found[axis] != _NOWHERE) & (len(shift) > 0 and bool(np.all(shift == shift[0])))
-    return same
+    there = (wanted != _NOWHERE) & (held != _NOWHERE)
+    shape = source.shape
+    coordinates = np.unravel_index(np.maximum(wanted, 0), target.shape or (1,))
+    coordinates = coordinates[len(coordinates) - max(len(shape), 1) :]
+    longer = [
+        axis
+        for axis, pair in enumerate(zip(target.shape[::-1], shape[::-1], strict=False))
+        if pair[0] != pair[1]
+    ]
+    if not longer:
+        number = np.ravel_multi_index(coordinates, shape or (1,))
+        return np.asarray(there & (_shown(source)[number] == held))
+    axis = len(shape) - 1 - longer[0]
+    seen = np.full(prod(source.base), _NOWHERE, np.int64)
+    seen[_shown(source)] = np.arange(prod(shape))
+    number = seen[np.maximum(held, 0)]
+    found = np.unravel_index(np.maximum(number, 0), shape)
+    there &= number != _NOWHERE
+    shift = (coordinates[axis] - found[axis])[there]
+    same = there & (len(shift) > 0 and bool(np.all(shift == shift[0])))
+    for other in range(len(shape)):
+        if other != axis:
+            same &= coordinates[other] == found[other]
+    return np.asarray(same)
 
 
-def _elements(storage: Storage, tile: Indices, offset: Indices) -> Indices:
-    """Coordinates of the value's elements at offsets of tiles' shards, one row for each axis;
-    of padding, -1."""
-    coordinates, held = storage.layout.coordinates(tile, offset)
-    if not storage.shape:
-        return np.where(held, 0, _NOWHERE)[None]
+def _shown(storage: Storage) -> Indices:
+    """For each element of the value, its number in the base."""
     if storage.view is None:
-        return np.stack([np.where(held, each, _NOWHERE) for each in coordinates])
-    number = np.where(held, 0, 0)
+        return np.arange(prod(storage.base))
+    return np.asarray(view_indices(storage.view), np.int64).reshape(-1)
+
+
+def _base_numbers(storage: Storage, tile: Indices, offset: Indices) -> Indices:
+    """Numbers of the base's elements at offsets of tiles' shards; of padding, -1."""
+    coordinates, held = storage.layout.coordinates(tile, offset)
+    number = np.zeros(len(tile), np.int64)
     for coordinate, extent in zip(coordinates, storage.base, strict=True):
         number = number * extent + np.where(held, coordinate, 0)
-    seen = np.full(int(np.prod(storage.base, dtype=np.int64)), _NOWHERE, np.int64)
-    indices = view_indices(storage.view).reshape(-1)
-    seen[indices] = np.arange(indices.size)
-    shown = np.where(held, seen[number], _NOWHERE)
-    found = np.unravel_index(np.maximum(shown, 0), storage.shape)
-    return np.stack([np.where(shown == _NOWHERE, _NOWHERE, each) for each in found])
+    return np.where(held, number, _NOWHERE)
+
+
+def _numbers(storage: Storage, tile: Indices, offset: Indices) -> Indices:
+    """Those of the value's elements."""
+    number = _base_numbers(storage, tile, offset)
+    if storage.view is None:
+        return number
+    seen = np.full(prod(storage.base), _NOWHERE, np.int64)
+    indices = _shown(storage)
+    seen[indices] = np.arange(len(indices))
+    return np.where(number == _NOWHERE, _NOWHERE, seen[np.maximum(number, 0)])
 
 
 def _lacking(schedule: TileSchedule, filling: dict[int, _Filling]) -> Iterator[str]:

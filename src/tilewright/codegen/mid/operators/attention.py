@@ -180,7 +180,7 @@ def _candidate(
 ) -> OperatorCandidate:
     precision = scores.result
     table = scores.stored(rows.shape)
-    whole = table.format.partitions(len(table.base) - 1) == 1 and are_contiguous(table)
+    whole = _are_whole_rows(table)
     on_rows = table if whole else rows
     kernel = CATALOGUE[f"softmax_{precision.value}"]
     cost = _grid_cost(scores) + _grid_cost(context)
@@ -223,6 +223,12 @@ def _candidate(
             ("context_parts", context.grid.inner_parts),
         ),
     )
+
+
+def _are_whole_rows(scores: Storage) -> bool:
+    """Whether softmax can run where the scores are, and finds their batch axes there."""
+    last = len(scores.base) - 1
+    return scores.view is None and scores.format.partitions(last) == 1 and are_contiguous(scores)
 
 
 def _grid_cost(recipe: GemmRecipe) -> OperatorCost:

@@ -94,9 +94,8 @@ def cast_candidates(
 ) -> list[OperatorCandidate]:
     """On the tiles where the operand is."""
     spread = spread_format(operand.shape, operand.precision, config.tiles)
-    storage = operand.storage or Storage(
-        spread.with_precision(operand.precision, operand.scale), operand.shape
-    )
+    place = operand.storage or Storage(spread, operand.shape)
+    storage = stored_as(place, operand)
     format = storage.format.with_precision(precision, scale)
     result = Storage(format, storage.base, storage.view)
     spec = OperandSpec(operand.precision, storage, storage)
@@ -170,10 +169,13 @@ def _spec(operand: Operand, result: Storage, precision: Precision) -> OperandSpe
         there = beside(result, operand.shape, precision, 0)
     if there is None:
         return None
-    home = Storage(
-        there.format.with_precision(operand.precision, operand.scale), there.base, there.view
-    )
-    return OperandSpec(precision, there, home)
+    return OperandSpec(precision, there, stored_as(there, operand))
+
+
+def stored_as(storage: Storage, operand: Operand) -> Storage:
+    """The same place for the operand's own number format."""
+    format = storage.format.with_precision(operand.precision, operand.scale)
+    return Storage(format, storage.base, storage.view)
 
 
 def _resident(operands: tuple[Operand, ...], specs: list[OperandSpec | None]) -> int:

@@ -17,7 +17,7 @@ from tilewright.codegen.mid.distributions import kept_axes, rows_format
 from tilewright.codegen.mid.formats import AxisTiling, Digit, TensorFormat
 from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.layout import Shape
-from tilewright.codegen.mid.operators.pointwise import LocalRecipe
+from tilewright.codegen.mid.operators.pointwise import LocalRecipe, stored_as
 from tilewright.codegen.mid.orders import ElementOrder, Precision
 from tilewright.codegen.mid.storage import WORD, Storage
 from tilewright.graph.operators import Reduce, Reduction
@@ -132,18 +132,18 @@ def reduce_candidates(
             storages[whole] = None
     together = Storage(_undivided(x.shape, kept, precision, config.tiles), x.shape)
     storages[together] = None
-    found = [_whole(reducing, storage, shape) for storage in storages]
-    found += _split(reducing, together, shape, config)
+    found = [_whole(reducing, storage, shape, x) for storage in storages]
+    found += _split(reducing, together, shape, x, config)
     return found
 
 
-def _whole(reducing: _Reducing, storage: Storage, shape: Shape) -> OperatorCandidate:
+def _whole(reducing: _Reducing, storage: Storage, shape: Shape, x: Operand) -> OperatorCandidate:
     precision = storage.format.precision
     kernel = CATALOGUE[reducing.kernel(precision, precision)]
     result = _result(storage.format, reducing, storage.base, shape)
     return OperatorCandidate(
         f"on {storage.format.tiles} tiles",
-        (OperandSpec(precision, storage, storage),),
+        (OperandSpec(precision, storage, stored_as(storage, x)),),
         result,
         Precision.F32,
         OperatorCost(compute=kernel.cycles(storage.layout.shard_elements)),
@@ -154,7 +154,7 @@ def _whole(reducing: _Reducing, storage: Storage, shape: Shape) -> OperatorCandi
 
 
 def _split(
-    reducing: _Reducing, together: Storage, shape: Shape, config: PipelineConfig
+    reducing: _Reducing, together: Storage, shape: Shape, x: Operand, config: PipelineConfig
 ) -> Iterator[OperatorCandidate]:
     """With the longest reduced axis divided among the tiles that results leave over, if any."""
     format, base = together.format, together.base
@@ -176,7 +176,7 @@ def _split(
     transient = sum(slot.tile_bytes for slot in dispatch.work_slots())
     yield OperatorCandidate(
         f"in {parts} parts on {storage.format.tiles} tiles",
-        (OperandSpec(format.precision, storage, storage),),
+        (OperandSpec(format.precision, storage, stored_as(storage, x)),),
         result,
         Precision.F32,
         OperatorCost(

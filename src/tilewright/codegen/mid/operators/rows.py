@@ -25,7 +25,7 @@ from tilewright.codegen.mid.distributions import (
 )
 from tilewright.codegen.mid.formats import AxisTiling, Digit, TensorFormat
 from tilewright.codegen.mid.layout import Shape
-from tilewright.codegen.mid.operators.pointwise import LocalRecipe, beside
+from tilewright.codegen.mid.operators.pointwise import LocalRecipe, beside, stored_as
 from tilewright.codegen.mid.orders import ElementOrder, Precision
 from tilewright.codegen.mid.prices import row_cycles
 from tilewright.codegen.mid.storage import Storage
@@ -143,14 +143,13 @@ def _candidate(
     precision: Precision,
     config: PipelineConfig,
 ) -> OperatorCandidate | None:
-    specs = [OperandSpec(precision, storage, storage)]
+    specs = [OperandSpec(precision, storage, stored_as(storage, operands[0]))]
     resident = 0
     for operand in operands[1:]:
         there = beside(storage, operand.shape, precision, 0)
         if there is None:
             return None
-        format = there.format.with_precision(operand.precision, operand.scale)
-        home = Storage(format, there.base, there.view)
+        home = stored_as(there, operand)
         specs.append(OperandSpec(precision, there, home))
         resident += home.layout.shard_bytes if operand.storage is None else 0
     layout = storage.layout
