@@ -10,11 +10,7 @@ from tilewright.target.timing import CLOCK, Cost
 COSTS = [each for each in vars(rates).values() if isinstance(each, Cost)]
 RATES = [
     *(each for each in vars(rates).values() if isinstance(each, Rate)),
-    *(
-        rate
-        for table in (rates.POINTWISE_F16, rates.FUSED_F16, rates.REPACK)
-        for rate in table.values()
-    ),
+    *(rate for table in (rates.POINTWISE_F16, rates.REPACK) for rate in table.values()),
 ]
 
 

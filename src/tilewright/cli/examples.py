@@ -113,6 +113,18 @@ EXAMPLES: Mapping[str, Callable[[], ComputeGraph]] = MappingProxyType(
         "minilm": partial(_minilm, 1),
         "minilm-8": partial(_minilm, 8),
         "siglip": partial(_siglip, 1),
+        "siglip-layer": partial(
+            encoder,
+            "SigLIP-B/16 layer",
+            1,
+            768,
+            12,
+            3072,
+            196,
+            1,
+            norm_first=True,
+            exact_gelu=False,
+        ),
         "siglip-8": partial(_siglip, 8),
     }
 )

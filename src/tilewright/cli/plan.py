@@ -34,8 +34,8 @@ def plan(
         int, typer.Option(help="Most copies of each weight; 0 leaves it to the memory.")
     ] = 0,
     model: Annotated[
-        str, typer.Option(help="Constants of the cost model: measured or conservative.")
-    ] = "measured",
+        str, typer.Option(help="Constants of the cost model: emulated, measured or conservative.")
+    ] = "emulated",
     policy: Annotated[
         KernelPolicy, typer.Option(help="Whether kernels that do not exist may be planned.")
     ] = KernelPolicy.PREDICT,

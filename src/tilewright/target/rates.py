@@ -1,8 +1,8 @@
 """Rates for planning: what work on a tile costs per element or block, each with its evidence.
 
-Cycles of the tile clock. Until a kernel of ours is measured these are estimates of others: of the
-vendor's estimators, or fitted to runs of a third party's stack on a C600. They rank plans; a wrong
-one costs little (halving or doubling any moved the choice of a GEMM's grid by at most 5 %).
+Cycles of the tile clock. Kernels of ours state what they cost themselves; rates of kernels are for
+those that plans may name and nobody wrote, and estimates of others: of the vendor's estimators, or
+fitted to runs of a third party's stack on a C600.
 """
 
 from collections.abc import Mapping
@@ -34,11 +34,6 @@ AMP_ROW_F16 = Cost("row of a 16 x 16 f16 block", 4, _CYCLES, _ESTIMATED)
 AMP_ROW_F32 = Cost("row of an 8 x 16 f32 block", 8, _CYCLES, _ESTIMATED)
 """Follow from the peak rates of 64 and 16 multiply-adds per cycle and tile."""
 
-AMP_BLOCK = Cost("block of weights, beside its rows", 235, _CYCLES, _MEASURED, span=(152, 332))
-"""Loading 64 entries of weights, and filling and draining the pipeline. Fitted to runs with weights
-in interleaved memory; 266 in standard memory. Estimators have 152 to 203 for a further block of the
-same call; 332 was measured on a Bow chip for a vertex of a single block."""
-
 GEMM_CALL = Cost("call of a matrix kernel", 294, _CYCLES, _MEASURED)
 COPY_CALL = Cost("call of a local copy", 288, _CYCLES, _MEASURED)
 
@@ -57,8 +52,6 @@ REDUCE_F16 = Rate("add an f16 partial", 0.25, _ESTIMATED, (0.125, 0.375), "parti
 
 # Memory
 
-COPY_BYTES_PER_CYCLE = 8
-"""Ideal; 6 from standard to interleaved memory, measured."""
 CAST_BYTES_PER_CYCLE = 8
 """Of bytes read and bytes written together; an estimate."""
 
@@ -71,11 +64,12 @@ PAIRED_BYTES_PER_CYCLE = 8
 pair of tiles sends together."""
 LEAST_PAIRED_BYTES = 8 * WIDE_ITEMS.start
 """Of such a message."""
-EXCHANGE_LATENCY = Cost(
-    "row of a phase for a single word", 120, _CYCLES, _ESTIMATED, span=(97, 171)
-)
-"""Computed from the routes' timing for phases that move one word: shifts, permutations, reversals
-and pairwise reductions. Every phase takes it beside its words and `timing.PHASE_BOUNDARY`."""
+EXCHANGE_LATENCY = Cost("row of a phase beside its words", 115, _CYCLES, _ESTIMATED, span=(97, 171))
+"""The way of a word, computed from the routes' timing for phases that move one word: shifts,
+permutations, reversals and pairwise reductions. The value fits the phases of encoders best."""
+MESSAGE_RECEIVED = Cost("message received, beside its words", 2, _CYCLES, _ESTIMATED, span=(1, 4))
+MESSAGE_SENT = Cost("message sent, beside its words", 2, _CYCLES, _ESTIMATED, span=(1, 3))
+"""Fitted, as events of the busiest tile, to schedules of the phases of two encoders."""
 ROW_WORDS_PER_MESSAGE = 9
 """Instruction words that a message adds to the rows of a phase; an estimate of a third party."""
 
@@ -110,13 +104,6 @@ function should take 4 to 6 by count of instructions."""
 
 F32_FACTOR = 2.0
 """An f32 operation against its f16 form: half as many elements in a vector."""
-
-FUSED_F16 = _rates(
-    Rate("bias", 0.25, _ASSUMED),
-    Rate("residual", 0.5, _ASSUMED, (0.5, 1.0)),
-    Rate("scale", 0.25, _ASSUMED),
-)
-"""Beside a reduction that touches each element anyway: no load, store or call of its own."""
 
 REPACK = _rates(
     Rate("panel", 4.0, _ESTIMATED),

@@ -16,6 +16,7 @@ from tilewright.codegen.mid import (
     padded,
     resolve,
 )
+from tilewright.codegen.mid.formats import joined
 from tilewright.codegen.mid.layout import Layout
 
 
@@ -123,3 +124,10 @@ def test_f8_weights_may_be_packed_as_f16_wants_them() -> None:
         resolve(narrow, (40, 20)).pack(array), resolve(wide, (40, 20)).pack(array)
     )
     assert resolve(narrow, (40, 20)).shard_bytes * 2 == resolve(wide, (40, 20)).shard_bytes
+
+
+def test_digits_that_go_on_are_one() -> None:
+    assert joined([Digit(0, 5, 12), Digit(0, 12), Digit(1, 24)]) == (Digit(0, 60), Digit(1, 24))
+    assert joined([Digit(None, 3), Digit(1, 1), Digit(None, 4)]) == (Digit(None, 12),)
+    apart = (Digit(0, 12), Digit(0, 5, 12))
+    assert joined(apart) == apart

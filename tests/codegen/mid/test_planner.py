@@ -223,7 +223,7 @@ def test_parameters_in_8_bits_make_the_same_model_fit(format: DType, fits: bool)
 
 def test_a_single_operator_that_is_too_large_is_named() -> None:
     with pytest.raises(DoesNotFit, match=r"gemm needs at least .* KiB of a tile"):
-        plan(product(4096, 4096, 4096), PipelineConfig(tiles=64))
+        plan(product(4096, 4096, 4096), PipelineConfig(tiles=8))
 
 
 def test_a_build_refuses_kernels_that_do_not_exist() -> None:

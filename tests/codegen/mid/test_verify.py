@@ -22,7 +22,7 @@ from tilewright.codegen.mid.dispatch import KernelCall, OperatorDispatch
 
 
 def _planned() -> MidGraph:
-    return plan(deep_perceptron(24, 64, 3), PipelineConfig(tiles=24)).graph
+    return plan(deep_perceptron(24, 256, 3), PipelineConfig(tiles=64)).graph
 
 
 def _body(graph: MidGraph) -> tuple[MidRepeat, MidOperation]:

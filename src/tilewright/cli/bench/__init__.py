@@ -26,8 +26,8 @@ BENCHMARKS = {
     "kernels": ["kernels.kernel_figures"],
     "place": ["place.place_figures"],
     "package": ["package.package_figures"],
+    "build": ["build.build_figures"],
     "host": ["host.host_figures"],
-    "program": ["program.program_figures"],
     "model": ["model.model_figures"],
 }
 """By name: modules of this package, each with the function that makes figures."""

@@ -6,7 +6,7 @@ from tilewright.cli.bench.figure import Figure
 from tilewright.cli.examples import EXAMPLES
 from tilewright.codegen.mid import (
     CONSERVATIVE,
-    MEASURED,
+    EMULATED,
     CostModel,
     PipelineConfig,
     forget,
@@ -25,7 +25,7 @@ def plan_figures() -> list[Figure]:
     for name in EXAMPLES:
         for copies in _CAPPED.get(name, (0,)):
             suffix = "" if name not in _CAPPED else f".{copies or 'all'}_copies"
-            figures += _figures(f"plan.{name}{suffix}", name, copies, MEASURED, "")
+            figures += _figures(f"plan.{name}{suffix}", name, copies, EMULATED, "")
             figures += _figures(f"plan.{name}{suffix}", name, copies, CONSERVATIVE, "_conservative")
     return figures
 
@@ -39,7 +39,7 @@ def _figures(prefix: str, name: str, copies: int, model: CostModel, mark: str) -
     seconds = perf_counter() - start
     made = report(planned, config)
     figures = [Figure(f"{prefix}.cycles{mark}", round(made.total), "cycles")]
-    if model is MEASURED:
+    if model is EMULATED:
         figures.append(Figure(f"{prefix}.utilisation", made.utilisation, "ratio"))
         figures.append(Figure(f"{prefix}.seconds", seconds, "s"))
     return figures

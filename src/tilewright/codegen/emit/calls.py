@@ -5,6 +5,7 @@ is a call.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from tilewright.codegen.emit.elements import BINARY, UNARY, binary_calls, suffix
 from tilewright.codegen.emit.faults import EmissionError
 from tilewright.codegen.emit.operands import Call, Operands, find_kernel, kernel_call
 from tilewright.codegen.emit.reducing import reduce_calls
+from tilewright.codegen.emit.reductions import reduction
 from tilewright.codegen.emit.row_calls import ROW_KERNELS, row_calls
 from tilewright.codegen.emit.sums import sum_calls
 from tilewright.codegen.low import Buffer, KernelStep
@@ -56,6 +58,10 @@ class Calls:
             sums, *others = step.operands
             arrived = 1 if self._operands.terms(sums) > 1 else 0
             arriving, rest = others[:arrived], others[arrived:]
+            found = reduction(self._operands, step, tile, sums, arriving, rest)
+            if found is not None:
+                left = replace(step, fused=found.fused)
+                return [found.call, *self._fused(left, tile, step.result, found.operands)]
             added = sum_calls(self._operands, step.result, sums, arriving, tile)
             return [*added, *self._fused(step, tile, step.result, rest)]
         if kind == "epilogue":

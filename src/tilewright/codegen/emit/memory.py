@@ -7,14 +7,14 @@ Code fills three regions, in this order, as far as it needs them:
     0x5c000-0x80000   still more; data begin at the next memory element
 
 Between them lie what packets of the host fill, and what the runtime keeps. Rows of the exchange
-are code, and must not share a memory element with what they move: so data begin where an element
-does.
+are code, and neither they nor what is fetched ahead of them may share a memory element with what
+they move: so code ends a little before the others, and data begin where an element does.
 
 Groups of tiles start at tile 0, so tile 0 has every buffer: where they fit there, they fit on all
 tiles, and one address serves all.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,15 @@ from tilewright.codegen.low import Block, BufferKind, TileSchedule, lifetimes
 from tilewright.codegen.mid import MemoryClass
 from tilewright.codegen.mid.orders import Indices
 from tilewright.codegen.mid.storage import WORD
-from tilewright.codegen.place import MemoryNeed, MemoryPolicy, Requests, Reservation, place
+from tilewright.codegen.place import (
+    MemoryNeed,
+    MemoryPolicy,
+    Placement,
+    PlacementError,
+    Requests,
+    Reservation,
+    place,
+)
 from tilewright.codegen.place.policy import (
     DEFAULT_CUT,
     INTERLEAVED,
@@ -41,6 +49,7 @@ from tilewright.target.geometry import (
     MEMORY_END,
     REGION1_BASE,
     RUNTIME_STATE,
+    SUPERVISOR_FETCH_AHEAD,
 )
 from tilewright.target.host import PACKET_WINDOW
 
@@ -48,8 +57,8 @@ Region = tuple[int, int]
 """Addresses, half open."""
 
 CODE_REGIONS: tuple[Region, ...] = (
-    (LOADER_FRAME_END + ENTRY_STUB_SIZE, PACKET_WINDOW[0]),
-    (PACKET_WINDOW[1], RUNTIME_STATE[0]),
+    (LOADER_FRAME_END + ENTRY_STUB_SIZE, PACKET_WINDOW[0] - SUPERVISOR_FETCH_AHEAD),
+    (PACKET_WINDOW[1], RUNTIME_STATE[0] - SUPERVISOR_FETCH_AHEAD),
     (RUNTIME_STATE[1], EXECUTABLE_END),
 )
 KERNEL_STATE: Region = (RUNTIME_STATE[0] + 0x100, RUNTIME_STATE[0] + 0x1000)
@@ -107,7 +116,7 @@ def place_buffers(
             for name in _COLUMNS
         },
     )
-    placement = place(requests, _policy(start), lambda value: wants[value].name)
+    placement = _placed(requests, start, lambda value: wants[value].name)
     addresses = np.full(len(schedule.buffers) + 1, NOWHERE, np.int64)
     addresses[[*wants]] = placement.address
     return DataMemory(addresses[:-1], int(addresses[-1]))
@@ -158,16 +167,34 @@ def _buffer_wants(schedule: TileSchedule, inputs: frozenset[int]) -> Iterator[_W
         )
 
 
-def _policy(start: int) -> MemoryPolicy:
+def _placed(requests: Requests, start: int, name: Callable[[int], str]) -> Placement:
+    """With some of region 1 for what need not be interleaved, or else with all of it for both.
+
+    Raises the first attempt's `PlacementError` if no attempt finds places.
+    """
+    try:
+        return place(requests, _policy(start, DEFAULT_CUT), name)
+    except PlacementError as fault:
+        try:
+            return place(requests, _policy(start, MEMORY_END), name)
+        except PlacementError:
+            raise fault from None
+
+
+def _policy(start: int, cut: int) -> MemoryPolicy:
+    """Region 1 is one arena up to `cut`, and another behind it."""
     arenas = (
         Arena(ORDINARY_LOW, MEMORY_BASE, REGION1_BASE),
-        Arena(INTERLEAVED, REGION1_BASE, DEFAULT_CUT),
-        Arena(ORDINARY_HIGH, DEFAULT_CUT, MEMORY_END),
+        Arena(INTERLEAVED, REGION1_BASE, cut),
+        *([Arena(ORDINARY_HIGH, cut, MEMORY_END)] if cut < MEMORY_END else []),
     )
+    names = [arena.name for arena in arenas]
+    resident = (ORDINARY_HIGH, ORDINARY_LOW, INTERLEAVED)
+    transient = (ORDINARY_LOW, INTERLEAVED, ORDINARY_HIGH)
     return MemoryPolicy(
         arenas,
-        resident=(ORDINARY_HIGH, ORDINARY_LOW, INTERLEAVED),
-        transient=(ORDINARY_LOW, INTERLEAVED, ORDINARY_HIGH),
+        resident=tuple(each for each in resident if each in names),
+        transient=tuple(each for each in transient if each in names),
         reserved=(Reservation("program", MEMORY_BASE, start),),
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tilewright.codegen.emit.addresses import Address
 from tilewright.codegen.emit.calls import Calls
@@ -15,6 +16,7 @@ from tilewright.codegen.emit.faults import EmissionError
 from tilewright.codegen.emit.operands import Call
 from tilewright.codegen.emit.rearrange import Shard, rearranging_calls, unpacking_calls
 from tilewright.codegen.low import (
+    Buffer,
     CopyStep,
     ExchangeStep,
     KernelStep,
@@ -26,6 +28,8 @@ from tilewright.codegen.low import (
 )
 from tilewright.codegen.low.schedule import ATOM
 from tilewright.codegen.mid import WorkProvenance
+from tilewright.codegen.mid.orders import Indices
+from tilewright.codegen.mid.storage import WORD
 from tilewright.exchange import Patches, Rows, encode, patches
 from tilewright.exchange import schedule as scheduled
 from tilewright.tracing import span
@@ -118,6 +122,7 @@ class Worker:
 
     def _cleared(self, step: LowStep, begun: set[int]) -> Iterator[Work]:
         """Zeros for padding that nothing fills: kernels compute with it."""
+        filled: dict[int, Indices] = {}
         match step:
             case KernelStep() if step.kernel.startswith("repack"):
                 targets = {step.result}
@@ -125,14 +130,19 @@ class Worker:
                 targets = {target}
             case ExchangeStep():
                 targets = {target for _, target, _ in step.moves}
+                for _, target, moves in step.moves:
+                    tiles = self._schedule.buffers[target].tiles
+                    filled[target] = filled.get(target, 0) + moves.filled_words(tiles)
             case _:
                 begun.clear()
                 return
         for target in sorted(targets - begun):
-            buffer = self._schedule.buffers[target]
-            if buffer.layout.padded_shape != buffer.layout.shape:
-                call = Call("zero", (self._addresses[target], buffer.bytes // ATOM))
-                yield CallWork(((call,),) * buffer.tiles, step.provenance, ends_step=False)
+            unfilled = _unfilled(self._schedule.buffers[target], filled.get(target))
+            if unfilled.any():
+                atoms = self._schedule.buffers[target].bytes // ATOM
+                call = Call("zero", (self._addresses[target], atoms))
+                calls = tuple((call,) if each else () for each in unfilled.tolist())
+                yield CallWork(calls, step.provenance, ends_step=False)
         begun |= targets
 
     def _kernel(self, step: KernelStep) -> Work:
@@ -171,3 +181,17 @@ def _phases(steps: Sequence[LowStep]) -> Iterator[ExchangeStep]:
                 yield step
             case RepeatStep():
                 yield from _phases(step.body)
+
+
+def _unfilled(buffer: Buffer, filled: Indices | None) -> NDArray[np.bool_]:
+    """Tiles whose shard has padding, but for those on which so many words are filled anyway."""
+    layout = buffer.layout
+    ranges = layout.shard(np.arange(buffer.tiles))
+    padded = np.zeros(buffer.tiles, np.bool_)
+    words = np.ones(buffer.tiles, np.int64)
+    for (start, extent), whole in zip(ranges, layout.shape, strict=True):
+        padded |= start + extent > whole
+        words = words * extent
+    if filled is not None:
+        padded &= filled * WORD < words * layout.format.precision.bytes
+    return padded

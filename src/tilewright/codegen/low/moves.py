@@ -50,6 +50,13 @@ class Moves:
     receiver: Indices
     copies: Copies
 
+    def filled_words(self, tiles: int) -> Indices:
+        """How many words of the target each of so many tiles gets."""
+        words = np.repeat(self.words, np.diff(self.receiver_start))
+        received = np.bincount(self.receiver_tile, weights=words, minlength=tiles)
+        copied = np.bincount(self.copies.tile, weights=self.copies.words, minlength=tiles)
+        return np.asarray(received + copied, np.int64)
+
     @property
     def sent_words(self) -> int:
         """Words sent, each once, however many receive it."""
@@ -115,8 +122,10 @@ def scattered(source: Storage, arriving: Storage) -> Moves:
     """What brings the other terms of a sum to the tiles that own its parts.
 
     Tiles that `source` counts as holders of copies have one term each. The first axis of `arriving`
-    numbers the terms that a tile has not: those of the other tiles, in ascending order.
+    numbers the terms that a tile has not: those of the other tiles, in ascending order. Padding is
+    moved, too, so that all of `arriving` is filled.
     """
+    source, arriving = _with_padding(source), _with_padding(arriving)
     layout = arriving.layout
     tiles = np.arange(arriving.format.tiles)
     terms = arriving.base[0]
@@ -130,6 +139,11 @@ def scattered(source: Storage, arriving: Storage) -> Moves:
     runs = _of_all_terms(first, layout, terms, source.layout.replica_tiles)
     nowhere = np.zeros(1, np.int64)
     return _spread(runs, tiles, nowhere, nowhere)
+
+
+def _with_padding(storage: Storage) -> Storage:
+    """What is stored, with its padding as elements."""
+    return Storage(storage.format, storage.layout.padded_shape)
 
 
 def _of_all_terms(runs: "_Runs", layout: Layout, terms: int, holders: Indices) -> "_Runs":

@@ -14,6 +14,7 @@ from tilewright.codegen.mid.candidates import OperandSpec, OperatorCandidate
 from tilewright.codegen.mid.config import PipelineConfig, Profiling, tile_budget
 from tilewright.codegen.mid.cost import (
     CONSERVATIVE,
+    EMULATED,
     MEASURED,
     CostModel,
     OperatorBytes,
@@ -97,6 +98,7 @@ __all__ = [  # noqa: RUF022 - grouped by subject, not sorted
     "OperatorCost",
     "OperatorBytes",
     "CostModel",
+    "EMULATED",
     "MEASURED",
     "CONSERVATIVE",
     "cost_model",

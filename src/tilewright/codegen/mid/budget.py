@@ -20,7 +20,12 @@ from tilewright.codegen.mid.midgraph import (
     walk_steps,
 )
 from tilewright.graph import SourceKind
-from tilewright.target.geometry import EXCHANGE_WINDOW
+from tilewright.target.geometry import (
+    EXCHANGE_WINDOW,
+    MEMORY_END,
+    REGION1_BASE,
+    RUNTIME_STATE,
+)
 
 _SHOWN = 5
 
@@ -87,6 +92,35 @@ def memory_use(graph: MidGraph) -> MemoryUse:
         rows,
         interleaved + peak.interleaved,
     )
+
+
+def residents_pack(graph: MidGraph, use: MemoryUse) -> bool:
+    """Whether what stays finds room in pieces: each in one of the two regions of memory.
+
+    Values that a repeat goes along are one piece. What comes and goes is counted to the
+    interleaved region.
+    """
+    free = [REGION1_BASE - RUNTIME_STATE[1], MEMORY_END - REGION1_BASE - use.live - use.working]
+    for size in sorted(_resident_pieces(graph), reverse=True):
+        place = free.index(max(free))
+        if size > free[place]:
+            return False
+        free[place] -= size
+    return True
+
+
+def _resident_pieces(graph: MidGraph) -> list[int]:
+    pieces = {
+        source.value.id: source.value.storage.layout.shard_bytes
+        for source in graph.sources
+        if _is_resident(source)
+    }
+    for step, _ in walk_steps(graph.steps):
+        for sequence in step.sequences if isinstance(step, MidRepeat) else ():
+            along = [value.id for value in sequence.values if value.id in pieces]
+            if along:
+                pieces[along[0]] = sum(pieces.pop(each) for each in along)
+    return list(pieces.values())
 
 
 def is_interleaved(value: MidValue) -> bool:

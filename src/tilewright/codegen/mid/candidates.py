@@ -60,6 +60,8 @@ class InPlace:
     storage: Storage
     exchange: float
     """Cycles."""
+    messages: float
+    """That the cost counts, for an operand that comes from tiles all over the chip."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from tilewright.codegen.mid.dispatch import KernelCall, OperatorDispatch, Slot
 from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.orders import Precision
+from tilewright.codegen.mid.prices import vector_cycles
 from tilewright.codegen.mid.storage import Storage
 
 
@@ -28,7 +29,7 @@ def casting(source: Storage, target: Storage) -> Casting:
     direct = CATALOGUE.get(_name(source.format.precision, target.format.precision))
     if direct is not None:
         call = KernelCall(direct.name, ("plain",), ("operand 0",), "result")
-        return Casting(direct.cycles(elements), 0, OperatorDispatch(slots, (call,)))
+        return Casting(vector_cycles(direct.name, elements), 0, OperatorDispatch(slots, (call,)))
     singles = Storage(source.format.with_precision(Precision.F32), source.base, source.view)
     names = (
         _name(source.format.precision, Precision.F32),
@@ -39,7 +40,7 @@ def casting(source: Storage, target: Storage) -> Casting:
         KernelCall(names[1], ("plain",), ("singles",), "result"),
     )
     return Casting(
-        sum(CATALOGUE[name].cycles(elements) for name in names),
+        sum(vector_cycles(name, elements) for name in names),
         singles.layout.shard_bytes,
         OperatorDispatch((*slots, Slot("singles", singles)), calls),
     )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from tilewright.codegen.mid.cost import MEASURED, CostModel
+from tilewright.codegen.mid.cost import EMULATED, CostModel
 from tilewright.codegen.mid.faults import PlanError
 from tilewright.codegen.mid.formats import TensorFormat
 from tilewright.codegen.mid.kernels import CATALOGUE, KernelPolicy, KernelSpec, KernelStatus
@@ -53,7 +53,7 @@ class PipelineConfig:
     """
 
     tiles: int = TILES
-    model: CostModel = MEASURED
+    model: CostModel = EMULATED
     kernels: Mapping[str, KernelSpec] = field(default_factory=lambda: CATALOGUE)
     """Says which kernels exist; what they cost and need is `CATALOGUE`'s to say."""
     policy: KernelPolicy = KernelPolicy.PREDICT

@@ -8,6 +8,7 @@ part are repacked first.
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 
 from tilewright.codegen.mid.candidates import OperandSpec
 from tilewright.codegen.mid.casting import casting
@@ -15,9 +16,20 @@ from tilewright.codegen.mid.cost import CostModel, OperatorBytes, OperatorCost
 from tilewright.codegen.mid.dispatch import Gather, KernelCall, OperatorDispatch, Slot, Step
 from tilewright.codegen.mid.distributions import suits
 from tilewright.codegen.mid.kernels import CATALOGUE
-from tilewright.codegen.mid.orders import ElementOrder, Precision, contiguous_along
+from tilewright.codegen.mid.orders import (
+    OUTPUT_GROUP,
+    ElementOrder,
+    Precision,
+    contiguous_along,
+)
+from tilewright.codegen.mid.prices import (
+    clear_cycles,
+    copy_cycles,
+    own_words_cycles,
+    permuted_cycles,
+)
+from tilewright.codegen.mid.rows import received_runs
 from tilewright.codegen.mid.storage import Storage, keeps_words, moves_whole_words
-from tilewright.target import rates
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +79,7 @@ def copied(storage: Storage) -> Conversion:
         "Rearrange",
         storage,
         storage,
-        OperatorCost(conversion=kernel.call.value + size / rates.COPY_BYTES_PER_CYCLE),
+        OperatorCost(conversion=float(copy_cycles(size))),
         OperatorBytes(result=size),
         OperatorDispatch((Slot("operand 0", storage), Slot("result", storage)), (call,)),
     )
@@ -125,9 +137,8 @@ def _moved(
     cycles, work, arriving = 0.0, 0, target
     for name, buffer in repacking:
         slots.append(Slot("repacked", buffer))
-        kernel = CATALOGUE[name]
         turned = buffer if before else target
-        cycles += kernel.cycles(turned.layout.shard_elements)
+        cycles += _repacking_cycles(turned)
         work += buffer.layout.shard_bytes
         if before:
             call = KernelCall(name, ("2 bytes",), ("operand 0",), "repacked")
@@ -136,10 +147,16 @@ def _moved(
             arriving = buffer
             call = KernelCall(name, ("2 bytes",), ("repacked",), "result")
             steps = [Gather((("operand 0", "repacked"),)), call]
+    leaving = slots[-1].storage if repacking and before else storage
+    runs = received_runs(leaving, arriving)
+    shard = leaving.layout.shard_bytes
+    sent = runs * shard / max(arriving.layout.shard_bytes, 1)
     moved = max(
-        model.receive_cycles(arriving.layout.shard_bytes),
-        model.send_cycles(storage.layout.shard_bytes),
+        model.receive_cycles(arriving.layout.shard_bytes, messages=runs),
+        model.send_cycles(shard, messages=sent),
     )
+    cycles += _clearing_cycles(arriving)
+    cycles += own_words_cycles() if arriving.format.replication == 1 else 0.0
     return Conversion(
         "Rearrange",
         storage,
@@ -176,10 +193,26 @@ def _repacked(name: str, storage: Storage, target: Storage) -> Conversion:
         "Rearrange",
         storage,
         target,
-        OperatorCost(conversion=kernel.cycles(target.layout.shard_elements)),
+        OperatorCost(conversion=_repacking_cycles(target) + _clearing_cycles(target)),
         OperatorBytes(result=target.layout.shard_bytes),
         OperatorDispatch((Slot("operand 0", storage), Slot("result", target)), (call,)),
     )
+
+
+def _repacking_cycles(target: Storage) -> float:
+    """A call for each panel of each matrix of a shard, of its rows in lots of a panel's width."""
+    layout = target.layout
+    *outer, rows, columns = (1, 1, *layout.largest_shard)
+    lots = -(-columns // OUTPUT_GROUP) * -(-rows // OUTPUT_GROUP)
+    return permuted_cycles(layout.shard_elements, prod(outer) * lots, target.format.precision.bytes)
+
+
+def _clearing_cycles(target: Storage) -> float:
+    """Padding is cleared before a shard is filled."""
+    layout = target.layout
+    if layout.padded_shape == layout.shape:
+        return 0.0
+    return float(clear_cycles(layout.shard_bytes))
 
 
 def _straight(storage: Storage, axis: int) -> Storage | None:

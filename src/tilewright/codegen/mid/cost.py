@@ -64,44 +64,58 @@ class OperatorBytes:
 
 @dataclass(frozen=True, slots=True)
 class CostModel:
-    """The constants with which plans are priced. `MEASURED` is the choice; see docs/planning.md."""
+    """The constants with which plans are priced. `EMULATED` is the choice; see docs/planning.md."""
 
     name: str
     phase: int
     """Cycles of a phase beside its words."""
     paired: bool
     """Whether adjacent tiles that take the same data receive 8 bytes per cycle."""
-    amp_block: int = rates.AMP_BLOCK.value
-    gemm_call: int = rates.GEMM_CALL.value
 
-    def receive_cycles(self, amount: float, shared_by_pair: bool = False) -> float:
-        """Cycles to receive `amount` bytes on one tile."""
+    def receive_cycles(
+        self, amount: float, shared_by_pair: bool = False, messages: float = 0.0
+    ) -> float:
+        """Cycles to receive `amount` bytes in so many messages on one tile."""
         paired = self.paired and shared_by_pair
-        return amount / (rates.PAIRED_BYTES_PER_CYCLE if paired else rates.EXCHANGE_BYTES_PER_CYCLE)
+        words = amount / (
+            rates.PAIRED_BYTES_PER_CYCLE if paired else rates.EXCHANGE_BYTES_PER_CYCLE
+        )
+        return words + messages * rates.MESSAGE_RECEIVED.value
 
-    def send_cycles(self, amount: float) -> float:
+    def send_cycles(self, amount: float, messages: float = 0.0) -> float:
         """Cycles in which a tile sends `amount` bytes while its neighbour sends as much.
 
         The same for both widths: 64-bit messages take the send bus of the pair, at 8 bytes per
         cycle for two tiles.
         """
-        return amount / rates.EXCHANGE_BYTES_PER_CYCLE
+        words = amount / rates.EXCHANGE_BYTES_PER_CYCLE
+        return words + messages * rates.MESSAGE_SENT.value
 
+
+_ENTRY = 30
+"""Cycles of a supervisor from its last call to the barrier, and from the barrier into its row."""
+
+EMULATED = CostModel(
+    "emulated",
+    timing.INTERNAL_SYNC.value + rates.EXCHANGE_LATENCY.value + _ENTRY,
+    paired=True,
+)
+"""The barrier as the emulated chip has it, and 64-bit messages."""
 
 MEASURED = CostModel(
     "measured", timing.PHASE_BOUNDARY.value + rates.EXCHANGE_LATENCY.value, paired=True
 )
-"""The boundary as measured on a C600, with the shortest row on top, and 64-bit messages."""
+"""The boundary as it was measured on a C600."""
 
 CONSERVATIVE = CostModel("conservative", timing.GLOBAL_SYNC.value, paired=False)
 """The vendor's planning constant for a phase and 32-bit messages only: for comparison with
 estimates that were made so."""
 
-_MODELS = {model.name: model for model in (MEASURED, CONSERVATIVE)}
+_MODELS = {model.name: model for model in (EMULATED, MEASURED, CONSERVATIVE)}
 
 
 def cost_model(name: str) -> CostModel:
-    """By name: measured or conservative. Raises PlanError for another."""
+    """By name: emulated, measured or conservative. Raises PlanError for another."""
     if name not in _MODELS:
         raise PlanError(f"no cost model '{name}'; there are: {', '.join(_MODELS)}")
     return _MODELS[name]

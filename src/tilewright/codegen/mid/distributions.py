@@ -2,7 +2,14 @@
 
 from functools import lru_cache
 
-from tilewright.codegen.mid.formats import AxisTiling, Digit, MemoryClass, TensorFormat, padded
+from tilewright.codegen.mid.formats import (
+    AxisTiling,
+    Digit,
+    MemoryClass,
+    TensorFormat,
+    joined,
+    padded,
+)
 from tilewright.codegen.mid.layout import Shape
 from tilewright.codegen.mid.orders import ElementOrder, Precision, granule
 from tilewright.codegen.mid.storage import WORD
@@ -104,7 +111,7 @@ def broadcast_format(
     axes = tuple(of.axes[axis + lift] if same else AxisTiling() for axis, same in enumerate(whole))
     order = of.order if all(whole) and lift == 0 else ElementOrder.ROW_MAJOR
     format = TensorFormat(
-        of.precision, order, axes, tuple(grid), of.memory, of.scale, of.packed_for
+        of.precision, order, axes, joined(grid), of.memory, of.scale, of.packed_for
     )
     if not suits(format):
         format = format.with_order(ElementOrder.ROW_MAJOR)
@@ -121,7 +128,7 @@ def suits(format: TensorFormat) -> bool:
 @lru_cache(maxsize=8192)
 def kept_axes(of: TensorFormat, keep: int, as_one: int, precision: Precision) -> TensorFormat:
     """The first `keep` axes of a format, then `as_one` axes of extent 1; the rest become copies."""
-    grid = tuple(
+    grid = joined(
         digit if digit.axis is None or digit.axis < keep else Digit(None, digit.size)
         for digit in of.grid
     )

@@ -4,6 +4,7 @@ A format says nothing of places: neither which physical tiles nor which addresse
 numbered within their group, from 0. `layout.resolve` joins a format with a shape.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import prod
@@ -51,6 +52,27 @@ class Digit:
     axis: int | None
     size: int
     weight: int = 1
+
+
+def joined(digits: Iterable[Digit]) -> tuple[Digit, ...]:
+    """The same numbering of tiles with as few digits as possible, so that equal ones compare equal.
+
+    Neighbours that count on along one axis, or through copies, are one digit; digits of size 1 go.
+    """
+    found: list[Digit] = []
+    for digit in digits:
+        if digit.size == 1:
+            continue
+        if found and _goes_on(found[-1], digit):
+            digit = Digit(digit.axis, found.pop().size * digit.size, digit.weight)
+        found.append(digit)
+    return tuple(found)
+
+
+def _goes_on(slower: Digit, faster: Digit) -> bool:
+    if slower.axis != faster.axis:
+        return False
+    return faster.axis is None or slower.weight == faster.size * faster.weight
 
 
 _PACKED = (

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 
 from tilewright.codegen.mid.assembly import assemble
-from tilewright.codegen.mid.budget import MemoryUse, memory_use
+from tilewright.codegen.mid.budget import MemoryUse, memory_use, residents_pack
 from tilewright.codegen.mid.config import PipelineConfig
 from tilewright.codegen.mid.faults import DoesNotFit, FormatError, PlanError
 from tilewright.codegen.mid.ideal import ideal_cycles
@@ -219,6 +219,7 @@ class _Planner:
         return (
             use.total <= self._config.tile_bytes
             and use.interleaved <= self._config.interleaved_bytes
+            and residents_pack(planned.graph, use)
         )
 
     def _does_not_fit(self, misses: "list[Planned | DoesNotFit]") -> DoesNotFit:

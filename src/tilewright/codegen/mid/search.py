@@ -18,8 +18,10 @@ from tilewright.codegen.mid.distributions import spread_format
 from tilewright.codegen.mid.faults import DoesNotFit, PlanError
 from tilewright.codegen.mid.groups import Group, grouped
 from tilewright.codegen.mid.operators.choosing import GATHERING, PRECISIONS, candidates
+from tilewright.codegen.mid.rows import received_runs
 from tilewright.codegen.mid.storage import Storage
 from tilewright.graph import Formula, Region, Value
+from tilewright.target import rates
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +288,7 @@ class Searcher:
             operands.append(home)
             if spec.storage is None:
                 sent = max(sent, home.layout.shard_bytes)
-        saved = candidate.saved(tuple(operands))
+        saved = candidate.saved(tuple(operands)) + _messages(candidate, operands)
         exchange = candidate.cost.exchange + saved.exchange
         late = self.config.model.send_cycles(sent) - exchange if exchange > 0 else 0.0
         return saved + OperatorCost(exchange=max(0.0, late))
@@ -459,6 +461,16 @@ class Searcher:
             state.cycles + leaving,
             state.score + leaving,
         )
+
+
+def _messages(candidate: OperatorCandidate, operands: list[Storage]) -> OperatorCost:
+    """What gathering costs more, or less, than the candidate counts, by where operands lie."""
+    more = 0.0
+    for each in candidate.in_place:
+        source = operands[each.operand]
+        if source != each.storage and source.shape == each.storage.shape:
+            more += received_runs(source, each.storage) - each.messages
+    return OperatorCost(exchange=more * rates.MESSAGE_RECEIVED.value)
 
 
 def _entrances(group: Group, body: RegionPlan) -> list[Storage | None]:

@@ -29,7 +29,10 @@ def place(
     """
     with span("codegen.place.place", requests=len(requests)) as this:
         placement = _placed(requests, policy or MemoryPolicy.ipu21(), names)
-        this.set(bytes=int(placement.peak.sum(axis=1).max(initial=0)))
+        this.set(
+            bytes=int(placement.peak.sum(axis=1).max(initial=0)),
+            bound=int(placement.bound.sum(axis=1).max(initial=0)),
+        )
     return placement
 
 

@@ -14,12 +14,13 @@ from tilewright.device.kernels.softmax import SOFTMAX
 from tilewright.device.kernels.softmax_split import SPLIT_SOFTMAX
 from tilewright.device.kernels.spec import Kernel, KernelFault
 from tilewright.device.kernels.strided import STRIDED
+from tilewright.device.kernels.terms import TERMS
 from tilewright.device.kernels.unary import UNARY
 from tilewright.device.kernels.weights import WEIGHTS
 
 _FAMILIES = (
     *(BINARY, WITH_ROW, WITH_COLUMN, STRIDED, UNARY, CASTS, REDUCE, SOFTMAX, SPLIT_SOFTMAX),
-    *(ROWWISE, SPLIT, GEMM, MOVEMENT, WEIGHTS),
+    *(ROWWISE, SPLIT, GEMM, MOVEMENT, TERMS, WEIGHTS),
 )
 
 KERNELS: Mapping[str, Kernel] = MappingProxyType(

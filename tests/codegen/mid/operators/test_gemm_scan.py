@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from tilewright.codegen.mid import CONSERVATIVE, MEASURED, Precision
-from tilewright.codegen.mid.operators.gemm_scan import GemmProblem, Variants, front, scan
+from tilewright.codegen.mid.operators.gemm_scan import GemmProblem, front, scan
+from tilewright.device.kernels import KERNELS
+from tilewright.target.geometry import REGION1_BASE
 
 F16 = Precision.F16
 LIMIT = 480 << 10
@@ -14,26 +16,17 @@ LIMIT = 480 << 10
 
 def _problem(rows: int, inner: int, columns: int, weight_left: bool = False) -> GemmProblem:
     left, right = (F16, None) if weight_left else (None, F16)
-    return GemmProblem((), rows, inner, columns, F16, left, right, F16, 0.0)
+    return GemmProblem((), rows, inner, columns, F16, left, right, F16)
 
 
-def _least(variants: Variants, most_copies: int) -> float:
-    allowed = variants.fields["copies"] <= most_copies
-    return float(np.min(variants.cycles[allowed]))
+def _call(kernel: str, **sizes: int) -> float:
+    """Of a call, as the kernel has it, with 12 cycles of the supervisor before it."""
+    places = dict.fromkeys((array.name for array in KERNELS[kernel].arrays), REGION1_BASE)
+    return KERNELS[kernel].cycles(sizes, places) + 12
 
 
-def _best(rows: int, inner: int, columns: int, copies: int) -> float:
-    """Of both orientations, under conservative constants."""
-    return min(
-        _least(scan(_problem(rows, inner, columns), 1472, CONSERVATIVE, LIMIT, copies), copies),
-        _least(
-            scan(_problem(columns, inner, rows, True), 1472, CONSERVATIVE, LIMIT, copies), copies
-        ),
-    )
-
-
-def test_a_grid_costs_what_the_formula_says() -> None:
-    """One AMP block of 16 × 16 takes 4 cycles a row and 235; a call 294; 4 bytes move per cycle."""
+def test_a_grid_costs_what_its_kernels_and_words_do() -> None:
+    """4 bytes move per cycle, and a message takes two more."""
     variants = scan(_problem(196, 768, 3072), 1472, CONSERVATIVE, LIMIT, 2)
     f = variants.fields
     (index,) = np.flatnonzero(
@@ -41,16 +34,18 @@ def test_a_grid_costs_what_the_formula_says() -> None:
         & (f["column_parts"] == 96)
         & (f["inner_parts"] == 7)
         & (f["copies"] == 2)
-        & f["partial"]
         & f["columns_fast"]
         & (f["steps"] == 1)
     )[:1]
     grid = variants.grid(int(index))
-    assert grid.compute == 7 * 2 * (4 * 98 + 235) + 294
+    assert grid.compute == _call("gemm_f16.zero", rows=98, inner=7, columns=2)
     assert grid.sync == 2 * 600
-    gathered, partials = 98 * 112 * 2, 6 * 14 * 32 * 4
-    assert grid.exchange == (gathered + partials) / 4
-    assert grid.reduction == 0.5 * 98 * 32 + 100
+    gathered, partials = 98 * 112 * 2, 6 * 14 * 32 * 2
+    # 48 panels over 1,472 tiles: 196 rows of each are cut in 30.7 pieces
+    assert grid.left_messages == 7 * 16
+    assert grid.exchange == (gathered + partials) / 4 + 2 * (7 * 16 + 6 * 2)
+    terms = _call("add_terms_f16.plain", rows=14, panels=2, blocks=6, more=84)
+    assert grid.reduction == pytest.approx(terms, abs=6)
     assert grid.resident == 7 * 16 * 32 * 2
 
 
@@ -61,7 +56,7 @@ def test_pairs_that_take_the_same_operand_receive_it_at_twice_the_speed(
     rows: int, rows_fast: bool, is_paired: bool
 ) -> None:
     """If messages have 512 bytes: 16 rows of a panel of 16 halves, or a block of 16 × 16."""
-    problem = GemmProblem((), rows, 64, 64, F16, None, None, F16, 0.0)
+    problem = GemmProblem((), rows, 64, 64, F16, None, None, F16)
     found = {}
     for model in (MEASURED, CONSERVATIVE):
         f = scan(problem, 16, model, LIMIT, 0).fields
@@ -70,12 +65,12 @@ def test_pairs_that_take_the_same_operand_receive_it_at_twice_the_speed(
         found[model.name] = float(f["exchange"][chosen][0])
     left, right = rows // 4 * 64 * 2, 16 * 64 * 2
     shared = right if rows_fast else left
-    assert found["conservative"] == (left + right) / 4
-    assert found["measured"] == (left + right) / 4 - (shared / 8 if is_paired else 0)
+    messages = found["conservative"] - (left + right) / 4
+    assert found["measured"] - messages == (left + right) / 4 - (shared / 8 if is_paired else 0)
 
 
 def test_the_scan_finds_the_best_of_all_grids() -> None:
-    """Against a plain loop over every grid, with copies on all tiles and f32 terms."""
+    """Against a plain loop over every grid, with copies on all tiles."""
     rows, inner, columns, tiles = 50, 96, 80, 30
     blocks_k, blocks_n = 6, 5
     least = np.inf
@@ -83,37 +78,17 @@ def test_the_scan_finds_the_best_of_all_grids() -> None:
         if r * c * p > tiles:
             continue
         m, n, k = -(-rows // r), -(-blocks_n // c), -(-blocks_k // p)
-        cycles = k * n * (4 * m + 235) + 294 + m * k * 16 * 2 / 4 + 600
+        cycles = _call("gemm_f16.zero", rows=m, inner=k, columns=n)
+        # 5 pieces of a panel of 50 rows
+        cycles += m * k * 16 * 2 / 4 + 2 * k * np.ceil(m * tiles * 16 / inner / rows) + 600
         if p > 1:
-            owned = -(-m // p) * n * 16
-            cycles += (p - 1) * owned * 4 / 4 + 0.5 * p * owned + 100 + 600
+            owned = -(-m // p)
+            cycles += (p - 1) * (owned * n * 16 * 2 / 4 + 2 * n) + 600
+            terms = {"rows": owned, "panels": n, "blocks": p - 1, "more": m - owned}
+            cycles += _call("add_terms_f16.plain", **terms)
         least = min(least, cycles)
     variants = scan(_problem(rows, inner, columns), tiles, CONSERVATIVE, LIMIT, 0)
-    wide = variants.fields["partial"] & (variants.fields["inner_parts"] >= 1)
-    assert np.min(variants.cycles[wide]) == least
-
-
-@pytest.mark.parametrize(
-    ("sizes", "copies", "estimate"),
-    [
-        ((196, 768, 3072), 1, 21_012),
-        ((196, 768, 3072), 3, 19_600),
-        ((196, 768, 3072), 1472, 13_430),
-        ((196, 3072, 768), 3, 19_916),
-        ((256, 768, 3072), 1, 23_906),
-        ((256, 768, 3072), 3, 22_298),
-        ((256, 768, 3072), 1472, 15_062),
-        ((1568, 768, 3072), 3, 94_379),
-        ((1568, 768, 3072), 1472, 57_678),
-        ((2048, 768, 3072), 3, 116_393),
-        ((2048, 768, 3072), 1472, 72_078),
-    ],
-)
-def test_predictions_do_not_exceed_published_estimates(
-    sizes: tuple[int, int, int], copies: int, estimate: int
-) -> None:
-    """Of exhaustive scans with the same constants, but f32 terms only."""
-    assert _best(*sizes, copies=copies) <= estimate
+    assert np.min(variants.cycles) == pytest.approx(least, rel=0.01)
 
 
 def test_the_front_is_small_and_undominated() -> None:

@@ -33,6 +33,8 @@ from tilewright.codegen.mid.operators.gemm import product_of, recipes
 from tilewright.codegen.mid.operators.gemm_recipe import GemmRecipe
 from tilewright.codegen.mid.operators.rows import are_contiguous
 from tilewright.codegen.mid.orders import Precision
+from tilewright.codegen.mid.prices import own_words_cycles, row_cycles
+from tilewright.codegen.mid.rows import received_runs
 from tilewright.codegen.mid.storage import Storage
 
 CAUSAL = "causal"
@@ -65,7 +67,7 @@ class AttentionRecipe(Recipe):
         steps = _renamed(first, given, "scores ", slots)
         in_softmax = softmax_scales(self.scale)
         if not in_softmax:
-            steps = _scaled(steps, self.scale)
+            steps = _scaled(steps, self.scale, self.scores.result)
         source = "scores"
         gathered = self._scores != self.rows
         slots.append(Slot("scores", self._scores))
@@ -90,17 +92,21 @@ def softmax_scales(scale: float) -> bool:
     return scale >= 0
 
 
-def _scaled(steps: list[Step], scale: float) -> list[Step]:
-    """Scores are scaled before they are stored."""
-
-    def scaled(step: Step) -> Step:
-        if isinstance(step, Loop):
-            return Loop(step.count, tuple(map(scaled, step.body)))
+def _scaled(steps: list[Step], scale: float, precision: Precision) -> list[Step]:
+    """Scores are scaled before they are stored, or once they are complete."""
+    fused, numbers = ("scale",), (scale,)
+    found: list[Step] = []
+    for step in steps:
         if isinstance(step, KernelCall) and step.result == "scores":
-            return replace(step, fused=(*step.fused, "scale"), numbers=(*step.numbers, scale))
-        return step
-
-    return list(map(scaled, steps))
+            step = replace(step, fused=(*step.fused, *fused), numbers=(*step.numbers, *numbers))
+        found.append(step)
+        if isinstance(step, Loop) and any(
+            isinstance(each, KernelCall) and each.result == "scores" for each in step.body
+        ):
+            kernel = f"epilogue_{precision.value}"
+            call = KernelCall(kernel, ("fused",), ("scores",), "scores", fused, numbers)
+            found.append(call)
+    return found
 
 
 def _renamed(
@@ -178,10 +184,16 @@ def _candidate(
     on_rows = table if whole else rows
     kernel = CATALOGUE[f"softmax_{precision.value}"]
     cost = _grid_cost(scores) + _grid_cost(context)
-    cost += OperatorCost(compute=kernel.cycles(on_rows.layout.shard_elements))
+    layout = on_rows.layout
+    columns = layout.largest_shard[-1]
+    softmax = row_cycles(kernel.name, layout.shard_elements // columns, columns)
+    cost += OperatorCost(compute=softmax)
     if not whole:
-        moved = config.model.receive_cycles(on_rows.layout.shard_bytes)
-        cost += OperatorCost(exchange=moved, sync=config.model.phase)
+        moved = config.model.receive_cycles(
+            layout.shard_bytes, messages=received_runs(table, on_rows)
+        )
+        own = own_words_cycles()
+        cost += OperatorCost(exchange=moved, sync=config.model.phase, conversion=own)
     table_bytes, row_bytes = table.layout.shard_bytes, on_rows.layout.shard_bytes
     transient = max(
         scores.grid.transient + table_bytes,

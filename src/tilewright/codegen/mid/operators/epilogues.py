@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from tilewright.codegen.mid.layout import Shape
-from tilewright.codegen.mid.orders import Precision
+from tilewright.codegen.mid.orders import OUTPUT_GROUP, Precision
+from tilewright.codegen.mid.prices import panel_cycles, vector_cycles
 from tilewright.graph.operator import Formula
 from tilewright.target import rates
 
@@ -61,15 +63,35 @@ def epilogue_kind(operator: Formula, other: Shape | None, result: Shape) -> Epil
 ACTIVATIONS = frozenset(("gelu", "gelu_tanh", "relu", "silu", "sigmoid", "tanh", "exp"))
 
 
-def epilogue_cycles(epilogues: tuple[Epilogue, ...], precision: Precision) -> float:
-    """Per element of the result."""
-    factor = rates.F32_FACTOR if precision is Precision.F32 else 1.0
-    return factor * sum(_rate(each) for each in epilogues)
+Rest = tuple[Epilogue, ...]
 
 
-def _rate(epilogue: Epilogue) -> float:
-    if epilogue.kind is EpilogueKind.ACTIVATION:
-        return rates.POINTWISE_F16[epilogue.operator.mnemonic].cycles
-    if epilogue.kind is EpilogueKind.RESIDUAL:
-        return rates.FUSED_F16["residual"].cycles
-    return rates.FUSED_F16["scale" if epilogue.operator.mnemonic == "mul" else "bias"].cycles
+def added_with_terms(epilogues: Rest, transposed: bool) -> tuple[str, Rest]:
+    """The form of the call that adds up terms in halves, and the operators that it leaves.
+
+    It takes the first two as far as they add: a row (not along transposed panels), an array.
+    """
+    taken: set[EpilogueKind] = set()
+    while epilogues and epilogues[0].operator.mnemonic == "add":
+        kind = epilogues[0].kind
+        if kind in taken or (kind is EpilogueKind.ROW and transposed):
+            break
+        taken.add(kind)
+        epilogues = epilogues[1:]
+    row, array = EpilogueKind.ROW in taken, EpilogueKind.RESIDUAL in taken
+    return ("row_array" if array else "row") if row else "array" if array else "plain", epilogues
+
+
+def epilogue_cycles(
+    epilogues: Rest, precision: Precision, transposed: bool, rows: Any, panels: Any
+) -> Any:
+    """Of one call for each operator, on so many rows and panels of the product."""
+    cycles = 0.0 * rows
+    for each in epilogues:
+        operation = each.operator.mnemonic
+        if each.kind is EpilogueKind.ROW:
+            cycles = cycles + panel_cycles(operation, precision, transposed, rows, panels)
+        else:
+            elements = rows * panels * OUTPUT_GROUP
+            cycles = cycles + vector_cycles(f"{operation}_{precision.value}", elements)
+    return cycles

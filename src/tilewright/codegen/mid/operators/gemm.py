@@ -14,7 +14,7 @@ from tilewright.codegen.mid.cost import CostModel, OperatorBytes, OperatorCost
 from tilewright.codegen.mid.distributions import broadcast_format
 from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.layout import Shape
-from tilewright.codegen.mid.operators.epilogues import Epilogue, EpilogueKind, epilogue_cycles
+from tilewright.codegen.mid.operators.epilogues import Epilogue, EpilogueKind
 from tilewright.codegen.mid.operators.gemm_recipe import GemmRecipe, Side, seen_as
 from tilewright.codegen.mid.operators.gemm_scan import GemmGrid, GemmProblem, front, scan
 from tilewright.codegen.mid.orders import Precision
@@ -120,7 +120,7 @@ def scanned_recipes(
         problem = _problem(product, swapped)
         variants = scan(problem, tiles, model, limit, most_copies)
         found += [
-            _recipe(product, swapped, variants.grid(index))
+            _recipe(product, swapped, variants.grid(index), problem.row_block)
             for index in front(variants, base, limit)
         ]
     return tuple(sorted(_front_of_both(found), key=lambda recipe: recipe.grid.cycles))
@@ -148,7 +148,6 @@ _MARGIN = 1.1
 def _problem(product: Product, swapped: bool) -> GemmProblem:
     a, b = product.a, product.b
     left, right = (b, a) if swapped else (a, b)
-    residuals = sum(each.kind is EpilogueKind.RESIDUAL for each in product.epilogues)
     return GemmProblem(
         product.base[:-2],
         left.shape[left.outer],
@@ -158,12 +157,12 @@ def _problem(product: Product, swapped: bool) -> GemmProblem:
         left.stored,
         right.stored,
         product.result,
-        epilogue_cycles(product.epilogues, product.result),
-        residuals * product.result.bytes,
+        product.epilogues,
+        swapped,
     )
 
 
-def _recipe(product: Product, swapped: bool, grid: GemmGrid) -> GemmRecipe:
+def _recipe(product: Product, swapped: bool, grid: GemmGrid, row_block: int) -> GemmRecipe:
     rank = len(product.base)
     sides = (product.b, product.a) if swapped else (product.a, product.b)
     row_axis, column_axis = (rank - 1, rank - 2) if swapped else (rank - 2, rank - 1)
@@ -177,6 +176,7 @@ def _recipe(product: Product, swapped: bool, grid: GemmGrid) -> GemmRecipe:
         product.compute,
         product.result,
         product.epilogues,
+        row_block,
     )
 
 

@@ -18,7 +18,14 @@ from tilewright.codegen.mid.dispatch import (
     Slot,
     Step,
 )
-from tilewright.codegen.mid.formats import AxisTiling, Digit, MemoryClass, TensorFormat, padded
+from tilewright.codegen.mid.formats import (
+    AxisTiling,
+    Digit,
+    MemoryClass,
+    TensorFormat,
+    joined,
+    padded,
+)
 from tilewright.codegen.mid.layout import Shape
 from tilewright.codegen.mid.operators.epilogues import Epilogue, EpilogueKind
 from tilewright.codegen.mid.operators.gemm_scan import GemmGrid
@@ -59,10 +66,17 @@ class GemmRecipe(Recipe):
     compute: Precision
     result: Precision
     epilogues: tuple[Epilogue, ...]
+    row_block: int = 1
+    """Rows that no tile boundary parts."""
 
     @property
     def swapped(self) -> bool:
         return self.left.operand == 1
+
+    @property
+    def _row_tiling(self) -> AxisTiling:
+        """Of rows of the product, and of the operand that supplies them."""
+        return padded(self.row_block) if self.row_block > 1 else AxisTiling()
 
     # formats
 
@@ -119,13 +133,12 @@ class GemmRecipe(Recipe):
     ) -> TensorFormat:
         axes = [AxisTiling()] * len(side.shape)
         axes[side.inner] = padded(self.compute.inner_group)
-        if not is_left:
-            axes[side.outer] = padded(OUTPUT_GROUP)
+        axes[side.outer] = self._row_tiling if is_left else padded(OUTPUT_GROUP)
         upright = ElementOrder.LEFT if is_left else ElementOrder.RIGHT
         natural = side.inner > side.outer if is_left else side.inner < side.outer
         memory = MemoryClass.STANDARD if is_left else MemoryClass.INTERLEAVED
         order = upright if natural else upright.transposed
-        grid = tuple(digit for digit in digits if digit.size > 1)
+        grid = joined(digits)
         return TensorFormat(self.compute, order, tuple(axes), grid, memory).with_precision(
             precision, side.scale
         )
@@ -152,8 +165,9 @@ class GemmRecipe(Recipe):
                 digits.append(Digit(int(name[1:]), size))
         axes = [AxisTiling()] * len(self.base)
         axes[self.column_axis] = padded(OUTPUT_GROUP)
+        axes[self.row_axis] = self._row_tiling
         order = ElementOrder.OUTPUT_TRANSPOSED if self.swapped else ElementOrder.OUTPUT
-        grid = tuple(digit for digit in digits if digit.size > 1)
+        grid = joined(digits)
         return TensorFormat(precision, order, tuple(axes), grid, MemoryClass.INTERLEAVED)
 
     def stored(self, shape: Shape) -> Storage:
@@ -173,25 +187,20 @@ class GemmRecipe(Recipe):
             moves += moved
             before += casts
             names.append(name)
-        sums = self._needs_sums()
-        target = "sums" if sums else "result"
+        several = self._terms() > 1
+        target = "sums" if several else "result"
         call = self._call((names[0], names[1]), target)
         body: list[Step] = [Gather(tuple(moves), self._paired(moves))] if moves else []
         body += [*before, call]
         steps: list[Step] = [Loop(self.grid.steps, tuple(body))] if self.grid.steps > 1 else body
-        if sums:
-            slots.append(Slot("sums", Storage(self._sum_format(), self.base), terms=self._terms()))
-        steps += self._finish(slots, sums)
+        if several:
+            terms = self.product(self.grid.partial, reduced=False)
+            slots.append(Slot("sums", Storage(terms, self.base), terms=self._terms()))
+        steps += self._finish(slots)
         return OperatorDispatch(tuple(slots), tuple(steps))
 
     def _terms(self) -> int:
         return self.grid.inner_parts
-
-    def _needs_sums(self) -> bool:
-        return self._terms() > 1 or self.grid.steps > 1
-
-    def _sum_format(self) -> TensorFormat:
-        return self.product(self.grid.partial, reduced=self._terms() == 1)
 
     def _staged(
         self, label: str, side: Side, storage: Storage
@@ -228,7 +237,7 @@ class GemmRecipe(Recipe):
             precision = stored[side.operand]
             if precision is not self.compute:
                 names.append(f"cast_{precision.value}_{self.compute.value}")
-        if self._needs_sums():
+        if self._terms() > 1:
             names.append(f"sum_{self.grid.partial.value}")
         elif self.epilogues:
             names.append(f"epilogue_{self.result.value}")
@@ -242,8 +251,9 @@ class GemmRecipe(Recipe):
                 continue
             operand = operands[side.operand]
             format = self.working(side, self.compute)
+            messages = self.grid.left_messages if side is self.left else self.grid.right_messages
             cycles = model.receive_cycles(
-                Storage(format, side.shape).layout.shard_bytes, self._is_paired(side)
+                Storage(format, side.shape).layout.shard_bytes, self._is_paired(side), messages
             )
             # a weight of which a tile has a part can never lie there whole
             whole = side.stored is None and self.grid.steps == 1
@@ -251,7 +261,7 @@ class GemmRecipe(Recipe):
                 Storage(self.working(side, operand.precision), side.shape), operand.shape
             )
             if whole:
-                found.append(InPlace(side.operand, there, cycles))
+                found.append(InPlace(side.operand, there, cycles, messages))
             else:
                 return ()
         return tuple(found)
@@ -286,17 +296,16 @@ class GemmRecipe(Recipe):
             ("drain",) if drains else (),
         )
 
-    def _finish(self, slots: list[Slot], sums: bool) -> list[Step]:
+    def _finish(self, slots: list[Slot]) -> list[Step]:
         fused = tuple(each.name for each in self.epilogues)
         others = tuple(
             f"operand {each.operand}" for each in self.epilogues if each.operand is not None
         )
         residuals = self._residual_moves(slots)
         others = tuple(dict(residuals).get(name, name) for name in others)
-        kernel = f"sum_{self._sum_format().precision.value}"
         if self._terms() > 1:
-            count = self._terms() - 1
-            arriving = _stacked(self.product(self._sum_format().precision, reduced=True), count)
+            count, kernel = self._terms() - 1, f"sum_{self.grid.partial.value}"
+            arriving = _stacked(self.product(self.grid.partial, reduced=True), count)
             slots.append(Slot("arriving", Storage(arriving, (count, *self.base))))
             mode = "fused" if fused else "plain"
             return [
@@ -304,17 +313,9 @@ class GemmRecipe(Recipe):
                 KernelCall(kernel, (mode,), ("sums", "arriving", *others), "result", fused),
             ]
         steps: list[Step] = [Gather(residuals)] if residuals else []
-        if sums or fused:
-            source = "sums" if sums else "result"
-            steps.append(
-                KernelCall(
-                    kernel if sums else f"epilogue_{self.result.value}",
-                    ("fused" if fused else "plain",),
-                    (source, *others),
-                    "result",
-                    fused,
-                )
-            )
+        if fused:
+            kernel = f"epilogue_{self.result.value}"
+            steps.append(KernelCall(kernel, ("fused",), ("result", *others), "result", fused))
         return steps
 
     def _residual_moves(self, slots: list[Slot]) -> tuple[tuple[str, str], ...]:

@@ -18,7 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.codegen.mid.cost import CostModel
+from tilewright.codegen.mid.operators.epilogues import (
+    Epilogue,
+    EpilogueKind,
+    added_with_terms,
+    epilogue_cycles,
+)
 from tilewright.codegen.mid.orders import OUTPUT_GROUP, Precision
+from tilewright.codegen.mid.prices import (
+    clear_cycles,
+    copy_cycles,
+    product_cycles,
+    reduction_cycles,
+    sum_cycles,
+    vector_cycles,
+)
+from tilewright.codegen.mid.storage import WORD
 from tilewright.target import rates
 
 Numbers = NDArray[Any]
@@ -46,10 +61,24 @@ class GemmProblem:
     left_stored: Precision | None
     right_stored: Precision | None
     result: Precision
-    epilogue: float
-    """Cycles per element of the result, of operators fused behind the product."""
-    epilogue_bytes: float = 0.0
-    """Bytes per element of the result that the epilogue's operands bring."""
+    epilogues: tuple[Epilogue, ...] = ()
+    """Operators fused behind the product."""
+    transposed: bool = False
+    """Whether the product is that of the swapped orientation."""
+
+    @property
+    def row_block(self) -> int:
+        """Rows that no tile boundary parts: of a transposed product, those that fill a word.
+
+        So columns of what is stored can become rows without taking words apart.
+        """
+        return max(WORD // self.result.bytes, 1) if self.transposed else 1
+
+    @property
+    def brought_bytes(self) -> int:
+        """Per element of the result: what residuals bring."""
+        residuals = sum(each.kind is EpilogueKind.RESIDUAL for each in self.epilogues)
+        return residuals * self.result.bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +96,9 @@ class GemmGrid:
     partial: Precision
     columns_fast: bool
     """Whether neighbouring tiles differ in their columns; else in their rows."""
+    left_messages: float
+    """In which the left operand is gathered, if it comes from tiles all over the chip."""
+    right_messages: float
     compute: float
     exchange: float
     sync: float
@@ -138,6 +170,11 @@ def _ceil(a: Any, b: Any) -> Any:
     return -(-a // b)
 
 
+def _blocked(extent: Any, block: int, parts: Any) -> Any:
+    """The largest of parts of whole blocks."""
+    return _ceil(_ceil(extent, block), parts) * block
+
+
 @dataclass(frozen=True, slots=True)
 class Variants:
     """Priced grids as arrays of equal length."""
@@ -167,7 +204,8 @@ def scan(
     """Every grid × copies × partial precision × order of tiles that works in `limit` bytes."""
     inner_blocks = _ceil(problem.inner, problem.compute.inner_group)
     column_blocks = _ceil(problem.columns, OUTPUT_GROUP)
-    grids = all_grids(problem.batch, problem.rows, column_blocks, inner_blocks, tiles)
+    row_blocks = _ceil(problem.rows, problem.row_block)
+    grids = all_grids(problem.batch, row_blocks, column_blocks, inner_blocks, tiles)
     found = []
     for columns_fast in (True, False):
         division = _divided(problem, grids, tiles, columns_fast)
@@ -181,23 +219,22 @@ def scan(
 def _families(
     problem: GemmProblem, limit: int, most_copies: int
 ) -> list[tuple[int, int, Precision]]:
-    """What is tried for every grid: bytes to work in, copies, and precision of partial sums."""
-    choices, partials = _copy_choices(problem, most_copies), _partials(problem)
-    families = [(limit, copies, partial) for copies in choices for partial in partials]
-    # with less memory the extremes suffice; steps need f32 sums
+    """What is tried for every grid: bytes to work in, copies, and precision of partial sums.
+
+    That is the result's: sums of singles take the matrix engine twice the time.
+    """
+    choices = _copy_choices(problem, most_copies)
+    partial = problem.result
+    families = [(limit, copies, partial) for copies in choices]
+    # with less memory the extremes suffice
     extremes = tuple(dict.fromkeys((choices[0], choices[-1])))
     families += [
-        (space, copies, Precision.F32)
+        (space, copies, partial)
         for space in TRANSIENT_LIMITS
         if space < limit
         for copies in extremes
     ]
     return families
-
-
-def _partials(problem: GemmProblem) -> tuple[Precision, ...]:
-    wide = problem.compute is Precision.F32 or problem.result is Precision.F32
-    return (Precision.F32,) if wide else (Precision.F16, Precision.F32)
 
 
 def _copy_choices(problem: GemmProblem, most: int) -> tuple[int, ...]:
@@ -232,9 +269,17 @@ class _Division:
     group: int
     """Inner elements of a block."""
 
+    row_block: int
+    tiles: int
+
     @property
     def columns(self) -> Numbers:
         return self.column_blocks * OUTPUT_GROUP
+
+    @property
+    def panels(self) -> Numbers:
+        """Of all the tile's matrices."""
+        return self.elements * self.column_blocks
 
     @property
     def inner(self) -> Numbers:
@@ -248,8 +293,13 @@ class _Division:
     @property
     def owned(self) -> Numbers:
         """Elements of the result, once terms are added up."""
-        owned: Numbers = self.elements * _ceil(self.rows, self.inner_parts) * self.columns
+        owned: Numbers = self.elements * self.owned_rows * self.columns
         return owned
+
+    @property
+    def owned_rows(self) -> Numbers:
+        rows: Numbers = _blocked(self.rows, self.row_block, self.inner_parts)
+        return rows
 
 
 def _divided(problem: GemmProblem, grids: _Grids, tiles: int, columns_fast: bool) -> _Division:
@@ -264,10 +314,12 @@ def _divided(problem: GemmProblem, grids: _Grids, tiles: int, columns_fast: bool
         grids.batch_parts * column_parts,
         grids.batch_parts * row_parts,
         grids.elements,
-        _ceil(problem.rows, row_parts),
+        _blocked(problem.rows, problem.row_block, row_parts),
         _ceil(_ceil(problem.columns, OUTPUT_GROUP), column_parts),
         _ceil(_ceil(problem.inner, group), grids.inner),
         group,
+        problem.row_block,
+        tiles,
     )
 
 
@@ -298,7 +350,8 @@ def _weight(problem: GemmProblem, division: _Division, copies: int) -> _Weight |
     held = sharers if copies == 0 else np.minimum(sharers, copies)
     shares = np.maximum(sharers // held, 1)
     if is_left:
-        line, pieces = division.inner, division.rows
+        block = division.row_block
+        line, pieces = division.inner * block, _ceil(division.rows, block)
     else:
         line, pieces = division.columns * division.group, division.inner_blocks
     gathered = np.where(shares > 1, line * (pieces - pieces // shares), 0)
@@ -332,7 +385,7 @@ def _working(
     space: int,
     partial: Precision,
 ) -> _Working:
-    """As few steps as fit `space`. With several, and with several terms, sums are kept apart."""
+    """As few steps as fit `space`. With several terms, sums are kept apart from the result."""
     d, width = division, problem.compute.bytes
     none = np.zeros_like(d.rows)
     left = none if problem.left_stored else d.elements * d.rows * d.inner * width
@@ -345,15 +398,14 @@ def _working(
         into_left, into_right = (arrives, right) if weight.is_left else (left, arrives)
     several = d.inner_parts > 1
     sums = np.where(several, d.sums * partial.bytes, 0)
-    in_steps = d.sums * Precision.F32.bytes
-    steps = np.where(operands <= space - sums, 1, _ceil(operands, np.maximum(space - in_steps, 1)))
+    steps = np.where(operands <= space - sums, 1, _ceil(operands, np.maximum(space - sums, 1)))
     steps = np.clip(steps, 1, d.inner_blocks)
     blocks = _ceil(d.inner_blocks, steps)
     steps = _ceil(d.inner_blocks, blocks)
     # what arrives for the reduction takes the place of operands that are done
     arriving = np.where(several, (d.inner_parts - 1) * d.owned * partial.bytes, 0)
     at_once = np.maximum(_ceil(operands * blocks, d.inner_blocks), arriving)
-    transient = np.where(steps > 1, in_steps, sums) + at_once
+    transient = sums + at_once
     return _Working(steps, transient, into_left, into_right)
 
 
@@ -370,11 +422,10 @@ def _priced(
     weight = _weight(problem, d, copies)
     working = _working(problem, d, weight, space, partial)
     keep = (working.transient <= space) & (working.steps <= MOST_STEPS)
-    if partial is not Precision.F32:
-        keep &= working.steps == 1
     if weight is not None:
         keep &= weight.fits
     none = np.zeros_like(d.rows)
+    left_messages, right_messages = _gathered_messages(problem, d, working)
     every = {
         "batch_choice": d.batch_choice,
         "row_parts": d.row_parts,
@@ -382,8 +433,11 @@ def _priced(
         "inner_parts": d.inner_parts,
         "steps": working.steps,
         "copies": none if weight is None else weight.held,
-        "compute": _compute(problem, d, working, model),
-        "exchange": _exchange(problem, d, working, model, partial),
+        "left_messages": left_messages,
+        "right_messages": right_messages,
+        "compute": _compute(problem, d, working),
+        "exchange": _exchange(problem, d, working, model, partial)
+        + (left_messages + right_messages) * rates.MESSAGE_RECEIVED.value,
         "sync": model.phase * _phases(problem, d, working),
         "reduction": _reduction(problem, d, working, partial),
         "conversion": _conversion(problem, weight, working, d),
@@ -398,12 +452,13 @@ def _priced(
     return kept
 
 
-def _compute(problem: GemmProblem, d: _Division, working: _Working, model: CostModel) -> Numbers:
-    """Blocks, and one call per batch element and step."""
-    row = rates.AMP_ROW_F16 if problem.compute is Precision.F16 else rates.AMP_ROW_F32
-    block = row.value * d.rows + model.amp_block
-    cycles = d.elements * d.inner_blocks * d.column_blocks * block
-    return np.asarray(cycles + d.elements * working.steps * model.gemm_call)
+def _compute(problem: GemmProblem, d: _Division, working: _Working) -> Numbers:
+    """One call per batch element and step."""
+    kernel = "gemm_f32" if problem.compute is Precision.F32 else "gemm_f16"
+    blocks = _ceil(d.inner_blocks, working.steps)
+    calls = d.elements * working.steps
+    cycles: Numbers = calls * product_cycles(kernel, d.rows, blocks, d.column_blocks)
+    return cycles
 
 
 def _exchange(
@@ -425,43 +480,84 @@ def _exchange(
         cycles = working.into_left / pairs + working.into_right / single
     else:
         cycles = working.into_left / single + working.into_right / pairs
-    cycles = cycles + d.owned * problem.epilogue_bytes / single
-    terms: Numbers = (d.inner_parts - 1) * d.owned * partial.bytes / single
-    return cycles + terms
+    cycles = cycles + d.owned * problem.brought_bytes / single
+    terms = (d.inner_parts - 1) * d.owned * partial.bytes / single
+    messages = (d.inner_parts - 1) * d.panels
+    found: Numbers = cycles + terms + messages * rates.MESSAGE_RECEIVED.value
+    return found
+
+
+def _gathered_messages(
+    problem: GemmProblem, d: _Division, working: _Working
+) -> tuple[Numbers, Numbers]:
+    """Of the left and the right operand: about as many as they have panels, in pieces.
+
+    A piece is what a tile has of a panel of 16 columns, if the operand is spread over the chip.
+    """
+    pieces = d.tiles * d.group / max(problem.inner, 1)
+    left = d.elements * d.inner_blocks * _pieces(d.rows, pieces / max(problem.rows, 1))
+    right = d.elements * d.inner_blocks * _pieces(d.columns, pieces / max(problem.columns, 1))
+    return left * (working.into_left > 0), right * (working.into_right > 0)
+
+
+def _pieces(extent: Numbers, density: float) -> Numbers:
+    """Of a range of an axis that is cut into `density` pieces per element, at most one each."""
+    pieces: Numbers = np.ceil(extent * min(density, 1.0))
+    return pieces
 
 
 def _phases(problem: GemmProblem, d: _Division, working: _Working) -> Numbers:
     """One per step that gathers; one for terms, with residuals, or for residuals alone."""
     gathers = working.into_left + working.into_right > 0
-    last = (d.inner_parts > 1) | (problem.epilogue_bytes > 0)
+    last = (d.inner_parts > 1) | (problem.brought_bytes > 0)
     return np.where(gathers, working.steps, 0) + last
 
 
 def _reduction(
     problem: GemmProblem, d: _Division, working: _Working, partial: Precision
 ) -> Numbers:
-    """Adding terms or draining sums, with fused operators; or these alone, on the result."""
-    adding = rates.REDUCE_F32 if partial is Precision.F32 else rates.REDUCE_F16
-    fused = problem.epilogue * d.owned
-    summed = adding.cycles * d.inner_parts * d.owned + rates.REDUCE_CALL.value
-    alone = rates.VECTOR_CALL.value if problem.epilogue else 0
-    return fused + np.where((d.inner_parts > 1) | (working.steps > 1), summed, alone)
+    """Adding terms, and fused operators: each a call, but for those that terms are added with."""
+    rows, panels = d.owned_rows, d.panels
+    precision, transposed = problem.result, problem.transposed
+    rest = problem.epilogues
+    arriving = np.maximum(d.inner_parts - 1, 1)
+    if partial is Precision.F16:
+        form, rest = added_with_terms(rest, transposed)
+        summed = reduction_cycles(form, rows, panels, arriving)
+    else:
+        own = copy_cycles(d.owned * partial.bytes) + vector_cycles("add_f32", d.owned)
+        summed = sum_cycles("sum_f32", d.owned, arriving) + own
+    behind_terms = summed + epilogue_cycles(rest, precision, transposed, rows, panels)
+    alone = epilogue_cycles(problem.epilogues, precision, transposed, rows, panels)
+    return np.asarray(np.where(d.inner_parts > 1, behind_terms, alone))
 
 
 def _conversion(
     problem: GemmProblem, weight: _Weight | None, working: _Working, d: _Division
 ) -> Numbers:
-    """Of a shared weight, copying the tile's own piece to what it gathers; casting weights."""
+    """Of a shared weight, copying the tile's own piece to what it gathers; casting weights.
+
+    What is gathered and has padding is cleared before.
+    """
     cycles = np.zeros(d.rows.shape)
+    inner, columns = problem.inner % d.group, problem.columns % OUTPUT_GROUP
+    for gathered, is_padded in (
+        (working.into_left, inner),
+        (working.into_right, inner or columns),
+    ):
+        if is_padded:
+            size = gathered // working.steps
+            cycles = cycles + np.where(gathered > 0, working.steps * clear_cycles(size), 0)
     if weight is None:
         return cycles
     width = problem.compute.bytes
-    copying = weight.kept * weight.stored / rates.COPY_BYTES_PER_CYCLE
-    copying = copying + working.steps * rates.COPY_CALL.value
-    cycles = cycles + np.where(weight.shares > 1, copying, 0)
+    own = np.maximum(weight.kept * weight.stored // working.steps, 1)
+    cycles = cycles + np.where(weight.shares > 1, working.steps * copy_cycles(own), 0)
     if weight.stored != width:
-        cycles = cycles + weight.elements * (weight.stored + width) / rates.CAST_BYTES_PER_CYCLE
-        cycles = cycles + working.steps * rates.VECTOR_CALL.value
+        stored = Precision.F8F143 if weight.stored == 1 else Precision.F32
+        kernel = f"cast_{stored.value}_{problem.compute.value}"
+        elements = _ceil(weight.elements, working.steps)
+        cycles = cycles + working.steps * vector_cycles(kernel, elements)
     return cycles
 
 

@@ -23,6 +23,7 @@ from tilewright.codegen.mid.distributions import broadcast_format, spread_format
 from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.layout import Shape
 from tilewright.codegen.mid.orders import Precision
+from tilewright.codegen.mid.prices import vector_cycles
 from tilewright.codegen.mid.storage import Storage, view_indices
 from tilewright.graph.operators import Reshape
 
@@ -65,7 +66,7 @@ def pointwise_candidates(
                 tuple(spec for spec in specs if spec is not None),
                 result,
                 precision,
-                OperatorCost(compute=kernel.cycles(layout.shard_elements)),
+                OperatorCost(compute=vector_cycles(kernel.name, layout.shard_elements)),
                 OperatorBytes(_resident(operands, specs), 0, layout.shard_bytes),
                 LocalRecipe(kernel.name, mode),
                 (kernel.name,),

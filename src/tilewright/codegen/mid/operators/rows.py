@@ -24,10 +24,10 @@ from tilewright.codegen.mid.distributions import (
     spread_format,
 )
 from tilewright.codegen.mid.formats import AxisTiling, Digit, TensorFormat
-from tilewright.codegen.mid.kernels import CATALOGUE
 from tilewright.codegen.mid.layout import Shape
 from tilewright.codegen.mid.operators.pointwise import LocalRecipe, beside, stored_as
 from tilewright.codegen.mid.orders import ElementOrder, Precision
+from tilewright.codegen.mid.prices import row_cycles
 from tilewright.codegen.mid.storage import Storage
 from tilewright.graph.operators import LayerNorm, Reshape, RmsNorm, Softmax
 
@@ -196,11 +196,12 @@ def _cost(
     kernels: tuple[str, ...], storage: Storage, parts: int, config: PipelineConfig
 ) -> tuple[OperatorCost, int]:
     layout = storage.layout
-    compute = sum(CATALOGUE[name].cycles(layout.shard_elements) for name in kernels)
+    columns = layout.largest_shard[-1]
+    rows = layout.shard_elements // columns
+    compute = sum(row_cycles(name, rows, columns, parts) for name in kernels)
     if parts == 1:
         return OperatorCost(compute=compute), 0
-    rows = layout.shard_elements // layout.largest_shard[-1]
     figures = rows * parts * FIGURES * Precision.F32.bytes
-    exchange = config.model.receive_cycles(figures)
+    exchange = config.model.receive_cycles(figures, messages=rows * parts)
     cost = OperatorCost(compute=compute, exchange=exchange, sync=config.model.phase)
     return cost, figures + rows * FIGURES * Precision.F32.bytes
