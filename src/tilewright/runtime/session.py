@@ -239,8 +239,17 @@ class HostSession:
         tensors: list[int] = np.unique(host.slices.tensor[is_chosen[host.slices.batch]]).tolist()
         return tensors
 
+    def _unread(self) -> Iterator[Tensor]:
+        """Inputs that no tile holds: runs may give them, or not."""
+        held = set(np.unique(self._application.shards.tensor).tolist())
+        for number, tensor in enumerate(self._application.tensors):
+            if tensor.role is Role.INPUT and number not in held:
+                yield tensor
+
     def _sent(self, point: EntryPoint, inputs: Mapping[str, npt.ArrayLike]) -> dict[int, U8]:
         """The streams that an entry point sends: inputs as given, parameters from the package.
+
+        What is given and not sent, as no tile reads it, is looked at all the same.
 
         Raises `InputError` that names all that is missing, unknown or does not fit.
         """
@@ -258,6 +267,13 @@ class HostSession:
                 continue
             try:
                 streams[number] = tensor.to_stream(to_stored(tensor, inputs[tensor.name]))
+            except ValueError as error:
+                wrong.append(str(error))
+        for tensor in self._unread():
+            wanted.add(tensor.name)
+            try:
+                if tensor.name in inputs:
+                    to_stored(tensor, inputs[tensor.name])
             except ValueError as error:
                 wrong.append(str(error))
         wrong += [f"there is no input '{name}'" for name in inputs if name not in wanted]
