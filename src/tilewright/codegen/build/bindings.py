@@ -180,7 +180,8 @@ def source_tensor(source: MidSource, shape: Shape) -> tuple[Tensor, Pieces]:
     """What the host gives for a source of `shape`. Raises `Inexpressible`."""
     role = Role.PARAMETER if source.kind is SourceKind.PARAMETER else Role.INPUT
     storage = source.value.storage
-    loops = () if _is_flat(storage) else _source_loops(storage, shape, source.prepared)
+    is_flat = not source.prepared and _is_flat(storage)
+    loops = () if is_flat else _source_loops(storage, shape, source.prepared)
     tensor = _tensor(source.name, role, storage, shape, loops)
     return tensor, _pieces(tensor, storage)
 

@@ -79,6 +79,7 @@ def _built(
         environment=config.environment(),
         inputs=[each.buffer for each in bound if _is_input(each) and each.buffer is not None],
         samples=0 if samples is None else samples.count,
+        seed=config.pipeline.placement_seed,
         samples_steps=profiling is Profiling.STEPS,
     )
     with span("codegen.build.assemble"):

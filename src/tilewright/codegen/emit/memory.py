@@ -91,11 +91,12 @@ def place_buffers(
     *,
     inputs: Collection[int] = (),
     samples: int = 0,
+    seed: int = 0,
 ) -> DataMemory:
     """Addresses, `start` or beyond, for all buffers, and for so many cycle samples.
 
     `inputs` are source buffers that are filled before each run: they need no memory once nothing
-    reads them any more. All other sources keep theirs.
+    reads them any more. All other sources keep theirs. `seed` is that of the policy.
 
     Raises `PlacementError`, which tells what does not fit and what would help.
     """
@@ -116,7 +117,7 @@ def place_buffers(
             for name in _COLUMNS
         },
     )
-    placement = _placed(requests, start, lambda value: wants[value].name)
+    placement = _placed(requests, start, seed, lambda value: wants[value].name)
     addresses = np.full(len(schedule.buffers) + 1, NOWHERE, np.int64)
     addresses[[*wants]] = placement.address
     return DataMemory(addresses[:-1], int(addresses[-1]))
@@ -167,21 +168,21 @@ def _buffer_wants(schedule: TileSchedule, inputs: frozenset[int]) -> Iterator[_W
         )
 
 
-def _placed(requests: Requests, start: int, name: Callable[[int], str]) -> Placement:
+def _placed(requests: Requests, start: int, seed: int, name: Callable[[int], str]) -> Placement:
     """With some of region 1 for what need not be interleaved, or else with all of it for both.
 
     Raises the first attempt's `PlacementError` if no attempt finds places.
     """
     try:
-        return place(requests, _policy(start, DEFAULT_CUT), name)
+        return place(requests, _policy(start, DEFAULT_CUT, seed), name)
     except PlacementError as fault:
         try:
-            return place(requests, _policy(start, MEMORY_END), name)
+            return place(requests, _policy(start, MEMORY_END, seed), name)
         except PlacementError:
             raise fault from None
 
 
-def _policy(start: int, cut: int) -> MemoryPolicy:
+def _policy(start: int, cut: int, seed: int) -> MemoryPolicy:
     """Region 1 is one arena up to `cut`, and another behind it."""
     arenas = (
         Arena(ORDINARY_LOW, MEMORY_BASE, REGION1_BASE),
@@ -196,6 +197,7 @@ def _policy(start: int, cut: int) -> MemoryPolicy:
         resident=tuple(each for each in resident if each in names),
         transient=tuple(each for each in transient if each in names),
         reserved=(Reservation("program", MEMORY_BASE, start),),
+        seed=seed,
     )
 
 

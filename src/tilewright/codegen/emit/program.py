@@ -110,12 +110,14 @@ def emit(
     inputs: Sequence[int] = (),
     samples: int = 0,
     samples_steps: bool = False,
+    seed: int = 0,
 ) -> Program:
     """The program of a schedule, for all tiles of the chip.
 
     `frame` makes what stands around the graph; without it, tiles run the graph once and stop.
     `inputs` are buffers that the frame fills before each run. A place for so many cycle `samples`
     is set aside; with `samples_steps` one is taken behind each step, others by the frame.
+    `seed` is that of the memory policy.
 
     Data begin behind the longest program; if that is longer than thought, it is written again with
     data further up. Tiles beyond those of the schedule only let phases pass. Raises
@@ -124,7 +126,7 @@ def emit(
     environment = environment or Environment()
     start = FIRST_DATA
     for _ in range(_MOST_PASSES):
-        memory = place_buffers(schedule, start, inputs=inputs, samples=samples)
+        memory = place_buffers(schedule, start, inputs=inputs, samples=samples, seed=seed)
         made = frame(memory) if frame is not None else RunOnce()
         program = _written(schedule, memory, made, environment, samples_steps)
         needed = data_start(max(text.end for text in program.texts))

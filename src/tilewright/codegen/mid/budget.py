@@ -117,9 +117,9 @@ def _resident_pieces(graph: MidGraph) -> list[int]:
     }
     for step, _ in walk_steps(graph.steps):
         for sequence in step.sequences if isinstance(step, MidRepeat) else ():
-            along = [value.id for value in sequence.values if value.id in pieces]
+            along = dict.fromkeys(each.id for each in sequence.values if each.id in pieces)
             if along:
-                pieces[along[0]] = sum(pieces.pop(each) for each in along)
+                pieces[min(along)] = sum(pieces.pop(each) for each in along)
     return list(pieces.values())
 
 
