@@ -96,7 +96,9 @@ def test_inputs_that_nothing_reads() -> None:
     graph.output("y", graph.relu(graph.input("x", (4,))))
     application = built(graph, 8)
     x = np.arange(4.0)
-    for more in ({}, {"unread": np.ones((3, 3)), "counts": np.ones(2, np.int32)}):
+    unread: dict[str, np.ndarray] = {"unread": np.ones((3, 3)), "counts": np.ones(2, np.int32)}
+    nothing: dict[str, np.ndarray] = {}
+    for more in (nothing, unread):
         np.testing.assert_array_equal(results(application, {"x": x, **more})["y"], x)
     with pytest.raises(InputError, match="'unread' has shape"):
         results(application, {"x": x, "unread": np.ones(3)})

@@ -14,12 +14,13 @@ Groups of tiles start at tile 0, so tile 0 has every buffer: where they fit ther
 tiles, and one address serves all.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.codegen.low import Block, BufferKind, TileSchedule, lifetimes
+from tilewright.codegen.low import Block, BufferKind, RepeatStep, TileSchedule, lifetimes
+from tilewright.codegen.low.schedule import LowStep, uses
 from tilewright.codegen.mid import MemoryClass
 from tilewright.codegen.mid.orders import Indices
 from tilewright.codegen.mid.storage import WORD
@@ -148,6 +149,7 @@ _COLUMNS = (
 def _buffer_wants(schedule: TileSchedule, inputs: frozenset[int]) -> Iterator[_Want]:
     """What all buffers ask for that have memory of their own and are used."""
     life = lifetimes(schedule)
+    makers = dict(_makers(schedule.steps))
     for buffer in schedule.buffers:
         first, last = int(life.first[buffer.id]), int(life.last[buffer.id])
         if last < first or _is_current(buffer.block):
@@ -156,7 +158,7 @@ def _buffer_wants(schedule: TileSchedule, inputs: frozenset[int]) -> Iterator[_W
         yield _Want(
             buffer.id,
             buffer.bytes,
-            buffer.name,
+            f"{buffer.name} of {makers[buffer.id]}" if buffer.id in makers else buffer.name,
             max(buffer.alignment, _ALIGNMENT),
             buffer.tail,
             first,
@@ -166,6 +168,15 @@ def _buffer_wants(schedule: TileSchedule, inputs: frozenset[int]) -> Iterator[_W
             need=_need(buffer.memory),
             sequence=_sequence(buffer.block),
         )
+
+
+def _makers(steps: Iterable[LowStep]) -> Iterator[tuple[int, str]]:
+    """Buffers that steps fill, with the operations; the first to fill one comes last."""
+    for step in reversed([*steps]):
+        if isinstance(step, RepeatStep):
+            yield from _makers(step.body)
+        else:
+            yield from ((each, step.provenance.operation) for each in uses(step).writes)
 
 
 def _placed(requests: Requests, start: int, seed: int, name: Callable[[int], str]) -> Placement:
