@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from safetensors.numpy import save_file
 
 from tests.codegen.build.examples import edges, expected, layers, numbers, product, split, viewed
@@ -170,12 +170,10 @@ def test_names_of_outputs() -> None:
 @settings(max_examples=20, deadline=None)
 @given(graphs())
 def test_random_graphs(graph: ComputeGraph) -> None:
-    """What is packaged, runs, and gives what NumPy makes of the plan."""
+    """All are packaged, run, and give what NumPy makes of the plan."""
+    assume(not {each.name for each in graph.sources} & {each.name for each in graph.outputs})
     inputs, parameters = random_arrays(graph)
-    try:
-        application = build_package(graph, config(8), parameters)
-    except BuildError:
-        return
+    application = build_package(graph, config(8), parameters)
     assert validate(application, hashes=True) == ()
     planned = plan(graph, config(8).pipeline).graph
     with open_device() as device, device.load(application) as session:
