@@ -3,6 +3,9 @@
 Sources take turns in the order of the moments in which they could send next, on a clock that has
 no skew between tiles. The one whose turn it is looks at a few of its messages and takes one that
 can leave soonest, or nearly so, and whose receivers have most left to receive.
+
+Lanes fill and what is left to receive shrinks, so that what was found for a message when it was
+looked at last is a bound for what would be found now: most need no second look.
 """
 
 from heapq import heapify, heappop, heappush
@@ -15,21 +18,22 @@ from tilewright.exchange.messages import TO_ROW_END
 from tilewright.exchange.phase import Ints
 from tilewright.exchange.timeline import (
     NOTHING,
+    Events,
     Receivers,
     Sends,
     Timeline,
     after_all,
     earliest,
-    new_events,
+    least_end,
     new_lane,
     place,
 )
+from tilewright.target.row_events import LATE_MEMBER_DELAY
 
 _LOOKED_AT = 256
 """Messages of a source that are compared before one is taken."""
 _TURNS_PASSED = 8
 """How often a source lets others go first before it places its message all the same."""
-_EVENTS_PER_SEND, _EVENTS_PER_RECEIVE = 2, 5
 
 
 class Relays(NamedTuple):
@@ -56,22 +60,50 @@ class Order(NamedTuple):
     tolerance: int
 
 
+class Prospects(NamedTuple):
+    """Bounds per message: no sooner can it leave, for all that is known; and its receivers have no
+    more left to receive."""
+
+    soonest: Ints
+    pressure: Ints
+
+
+class Loads(NamedTuple):
+    """Per tile: items it sends, or lends its bus for, and receives in all; and those to come."""
+
+    sent: Ints
+    received: Ints
+    to_send: Ints
+    to_receive: Ints
+
+
 @compiled
 def list_schedule(
-    tiles: int, sends: Sends, receivers: Receivers, relays: Relays, order: Order, skew: Ints
-) -> tuple[Ints, Ints]:
+    events: Events,
+    limit: int,
+    sends: Sends,
+    receivers: Receivers,
+    relays: Relays,
+    order: Order,
+    skew: Ints,
+) -> tuple[bool, Ints, Ints]:
     """The event in which each message leaves, and the message that kept it from leaving earlier.
 
-    `skew` per tile is what to add to its events to compare them with those of others.
+    False before them if rows would not end by event `limit`, for which `events`, of all tiles, has
+    room. `skew` per tile is what to add to its events to compare them with those of others.
     """
-    state = _new_timeline(tiles, sends, receivers)
+    tiles = len(events)
+    state = _new_timeline(events, sends, receivers)
     messages = len(sends.source)
     first = np.zeros(messages, np.int64)
     blockers = np.full(messages, NOTHING, np.int64)
     bound = np.ones(messages, np.int64)
     bound_by = np.full(messages, NOTHING, np.int64)
     waiting = relays.waiting.copy()
-    to_send, to_receive = _pressures(tiles, sends, receivers)
+    loads = _loads(tiles, sends, receivers)
+    to_send, to_receive = loads.to_send, loads.to_receive
+    most = np.full(messages, loads.to_receive.max(), np.int64)
+    prospects = Prospects(np.zeros(messages, np.int64), most)
     following = np.full(messages, NOTHING, np.int64)
     head = np.full(tiles, NOTHING, np.int64)
     heap = [(0, 0, 0) for _ in range(0)]
@@ -88,7 +120,16 @@ def list_schedule(
     while heap:
         key, _, tile = heappop(heap)
         best, soonest = _choose(
-            state, sends, receivers, order, head[tile], following, waiting, bound, to_receive
+            state,
+            sends,
+            receivers,
+            order,
+            head[tile],
+            following,
+            waiting,
+            bound,
+            prospects,
+            to_receive,
         )
         if best == NOTHING:
             asleep[tile] = True
@@ -99,7 +140,10 @@ def list_schedule(
             heappush(heap, (now, -int(to_send[tile]), tile))
             continue
         blocker[0] = bound_by[best]
-        soonest = earliest(state, sends, receivers, best, bound[best], blocker)
+        latest = limit - sends.latency[best]
+        soonest = earliest(state, sends, receivers, best, bound[best], latest, blocker)
+        if soonest == NOTHING:
+            return False, first, blockers
         passed[tile] = 0
         place(state, sends, receivers, best, soonest)
         first[best] = soonest
@@ -108,6 +152,8 @@ def list_schedule(
         to_send[tile] -= sends.items[best]
         for each in range(sends.receiver_start[best], sends.receiver_start[best + 1]):
             to_receive[receivers.tile[each]] -= sends.items[best]
+        if not _can_end_by(limit, state, loads, sends, receivers, best):
+            return False, first, blockers
         for entry in range(relays.start[best], relays.start[best + 1]):
             reader, each = relays.readers[entry], relays.receivers[entry]
             slot = soonest + receivers.time[each]
@@ -119,38 +165,57 @@ def list_schedule(
             source = sends.source[reader]
             if waiting[reader] == 0 and asleep[source]:
                 asleep[source] = False
-                heappush(
-                    heap, (int(bound[reader] + skew[source]), -int(to_send[source]), int(source))
-                )
+                ready = int(bound[reader] + skew[source])
+                heappush(heap, (ready, -int(to_send[source]), int(source)))
         if head[tile] != NOTHING:
             heappush(heap, (now + int(sends.items[best]), -int(to_send[tile]), tile))
-    return first, blockers
+    return True, first, blockers
 
 
 @compiled
-def _new_timeline(tiles: int, sends: Sends, receivers: Receivers) -> Timeline:
-    sent = np.zeros(tiles, np.int64)
-    received = np.zeros(tiles, np.int64)
+def _new_timeline(events: Events, sends: Sends, receivers: Receivers) -> Timeline:
+    sent = np.zeros(len(events), np.int64)
+    received = np.zeros(len(events), np.int64)
     for message in range(len(sends.source)):
         sent[sends.source[message]] += 1
         if sends.partner[message] != NOTHING:
             sent[sends.partner[message]] += 1
     for each in range(len(receivers.tile)):
         received[receivers.tile[each]] += 1
-    most = _EVENTS_PER_SEND * len(sends.source) + _EVENTS_PER_RECEIVE * len(receivers.tile)
-    return Timeline(new_lane(sent), new_lane(received), new_events(most))
+    return Timeline(new_lane(sent), new_lane(received), events)
 
 
 @compiled
-def _pressures(tiles: int, sends: Sends, receivers: Receivers) -> tuple[Ints, Ints]:
-    """Per tile: events in which it has to send, and slots in which it has to receive."""
+def _loads(tiles: int, sends: Sends, receivers: Receivers) -> Loads:
+    """Before anything is placed."""
     to_send = np.zeros(tiles, np.int64)
+    lent = np.zeros(tiles, np.int64)
     to_receive = np.zeros(tiles, np.int64)
     for message in range(len(sends.source)):
         to_send[sends.source[message]] += sends.items[message]
+        if sends.partner[message] != NOTHING:
+            lent[sends.partner[message]] += sends.items[message]
         for each in range(sends.receiver_start[message], sends.receiver_start[message + 1]):
             to_receive[receivers.tile[each]] += sends.items[message]
-    return to_send, to_receive
+    return Loads(to_send + lent, to_receive.copy(), to_send, to_receive)
+
+
+@compiled
+def _can_end_by(
+    limit: int, state: Timeline, loads: Loads, sends: Sends, receivers: Receivers, message: int
+) -> bool:
+    """Whether what a message has left idle in lanes leaves room for all that is to come."""
+    source = sends.source[message]
+    if least_end(state.sends, source, int(loads.sent[source])) - 1 > limit:
+        return False
+    for each in range(sends.receiver_start[message], sends.receiver_start[message + 1]):
+        tile = receivers.tile[each]
+        end = least_end(state.receives, tile, int(loads.received[tile]))
+        # Points of a tile differ by this at most.
+        point = receivers.point[each] - LATE_MEMBER_DELAY
+        if end + point + TO_ROW_END > limit:
+            return False
+    return True
 
 
 @compiled
@@ -163,31 +228,43 @@ def _choose(
     following: Ints,
     waiting: Ints,
     bound: Ints,
+    prospects: Prospects,
     to_receive: Ints,
 ) -> tuple[int, int]:
     """The message that a source takes, and about when it can leave: after all that is placed."""
     found = np.empty(_LOOKED_AT, np.int64)
-    events = np.empty(_LOOKED_AT, np.int64)
-    count, soonest = 0, 0
+    count, promising = 0, NOTHING
     message = head
     while message != NOTHING and count < _LOOKED_AT:
         if waiting[message] == 0:
-            event = max(int(bound[message]), after_all(state, sends, receivers, message))
-            if count == 0 or event < soonest:
-                soonest = event
-            found[count], events[count] = message, event
+            found[count] = message
             count += 1
+            if promising == NOTHING or prospects.soonest[message] < prospects.soonest[promising]:
+                promising = message
         message = following[message]
-    best, most = NOTHING, 0
-    for each in range(count):
-        if events[each] > soonest + order.tolerance:
-            continue
-        pressure = _pressure(sends, receivers, found[each], to_receive) + order.urgency[found[each]]
-        if best == NOTHING or pressure > most:
-            best, most = each, pressure
-    if best == NOTHING:
+    if promising == NOTHING:
         return NOTHING, 0
-    return int(found[best]), int(events[best])
+    soonest = max(int(bound[promising]), after_all(state, sends, receivers, promising))
+    prospects.soonest[promising] = soonest
+    for entry in range(count):
+        message = found[entry]
+        if prospects.soonest[message] <= soonest + order.tolerance:
+            event = max(int(bound[message]), after_all(state, sends, receivers, message))
+            prospects.soonest[message] = event
+            soonest = min(soonest, event)
+    best, most = NOTHING, 0
+    for entry in range(count):
+        message = found[entry]
+        if prospects.soonest[message] > soonest + order.tolerance:
+            continue
+        urgency = order.urgency[message]
+        if best != NOTHING and prospects.pressure[message] + urgency <= most:
+            continue
+        pressure = _pressure(sends, receivers, message, to_receive)
+        prospects.pressure[message] = pressure
+        if best == NOTHING or pressure + urgency > most:
+            best, most = message, pressure + urgency
+    return int(best), int(prospects.soonest[best])
 
 
 @compiled
