@@ -31,7 +31,7 @@ from tilewright.exchange.timeline import (
 from tilewright.target.row_events import LATE_MEMBER_DELAY
 
 _LOOKED_AT = 256
-"""Messages of a source that are compared before one is taken."""
+"""Queues of a source that are compared before a message is taken."""
 _TURNS_PASSED = 8
 """How often a source lets others go first before it places its message all the same."""
 
@@ -51,30 +51,31 @@ class Relays(NamedTuple):
 class Order(NamedTuple):
     """How to choose. Messages are sorted by source, each tile's in order of preference.
 
-    `start` tells where each tile's start. `urgency` counts in events; of messages that can leave
-    within `tolerance` events of the soonest, the most urgent is taken.
+    `queue` numbers queues of messages with the same source and receivers in the order of their
+    first messages; only the first that is left of each is looked at, so one that waits for others
+    is a queue by itself. `urgency` counts in events; of messages that can leave within `tolerance`
+    events of the soonest, the most urgent is taken.
     """
 
-    start: Ints
+    queue: Ints
     urgency: Ints
     tolerance: int
 
 
-class Prospects(NamedTuple):
-    """Bounds per message: no sooner can it leave, for all that is known; and its receivers have no
-    more left to receive."""
+class Queues(NamedTuple):
+    """Per queue: its first message, and the next queue of its source, `NOTHING` if there is none.
 
+    Bounds for the first message: `soonest`, an event before which it cannot leave behind all that
+    is placed, and the most that a receiver of it still receives, `pressure`. `following` is the
+    next in the queue, per message; `head` the first queue, per tile.
+    """
+
+    first: Ints
+    other: Ints
     soonest: Ints
     pressure: Ints
-
-
-class Loads(NamedTuple):
-    """Per tile: items it sends, or lends its bus for, and receives in all; and those to come."""
-
-    sent: Ints
-    received: Ints
-    to_send: Ints
-    to_receive: Ints
+    following: Ints
+    head: Ints
 
 
 @compiled
@@ -92,26 +93,19 @@ def list_schedule(
     False before them if rows would not end by event `limit`, for which `events`, of all tiles, has
     room. `skew` per tile is what to add to its events to compare them with those of others.
     """
-    tiles = len(events)
+    tiles, messages = len(events), len(sends.source)
     state = _new_timeline(events, sends, receivers)
-    messages = len(sends.source)
     first = np.zeros(messages, np.int64)
     blockers = np.full(messages, NOTHING, np.int64)
     bound = np.ones(messages, np.int64)
     bound_by = np.full(messages, NOTHING, np.int64)
     waiting = relays.waiting.copy()
-    loads = _loads(tiles, sends, receivers)
-    to_send, to_receive = loads.to_send, loads.to_receive
-    most = np.full(messages, loads.to_receive.max(), np.int64)
-    prospects = Prospects(np.zeros(messages, np.int64), most)
-    following = np.full(messages, NOTHING, np.int64)
-    head = np.full(tiles, NOTHING, np.int64)
+    sent, to_send, received = _loads(tiles, sends, receivers)
+    to_receive = received.copy()
+    queues = _new_queues(order.queue, sends.source, to_receive)
     heap = [(0, 0, 0) for _ in range(0)]
     for tile in range(tiles):
-        for message in range(order.start[tile + 1] - 1, order.start[tile] - 1, -1):
-            following[message] = head[tile]
-            head[tile] = message
-        if head[tile] != NOTHING:
+        if to_send[tile] > 0:
             heap.append((0, -int(to_send[tile]), tile))
     heapify(heap)
     passed = np.zeros(tiles, np.int64)
@@ -120,16 +114,7 @@ def list_schedule(
     while heap:
         key, _, tile = heappop(heap)
         best, soonest = _choose(
-            state,
-            sends,
-            receivers,
-            order,
-            head[tile],
-            following,
-            waiting,
-            bound,
-            prospects,
-            to_receive,
+            state, sends, receivers, order, queues, tile, waiting, bound, to_receive
         )
         if best == NOTHING:
             asleep[tile] = True
@@ -148,11 +133,11 @@ def list_schedule(
         place(state, sends, receivers, best, soonest)
         first[best] = soonest
         blockers[best] = blocker[0]
-        _remove(head, following, tile, best)
+        _remove(queues, tile, order.queue[best])
         to_send[tile] -= sends.items[best]
         for each in range(sends.receiver_start[best], sends.receiver_start[best + 1]):
             to_receive[receivers.tile[each]] -= sends.items[best]
-        if not _can_end_by(limit, state, loads, sends, receivers, best):
+        if not _can_end_by(limit, state, sent, received, sends, receivers, best):
             return False, first, blockers
         for entry in range(relays.start[best], relays.start[best + 1]):
             reader, each = relays.readers[entry], relays.receivers[entry]
@@ -167,9 +152,29 @@ def list_schedule(
                 asleep[source] = False
                 ready = int(bound[reader] + skew[source])
                 heappush(heap, (ready, -int(to_send[source]), int(source)))
-        if head[tile] != NOTHING:
+        if to_send[tile] > 0:
             heappush(heap, (now + int(sends.items[best]), -int(to_send[tile]), tile))
     return True, first, blockers
+
+
+@compiled
+def _new_queues(queue: Ints, source: Ints, to_receive: Ints) -> Queues:
+    """All messages in their queues."""
+    count = queue.max() + 1
+    first = np.full(count, NOTHING, np.int64)
+    following = np.full(len(queue), NOTHING, np.int64)
+    for message in range(len(queue) - 1, -1, -1):
+        following[message] = first[queue[message]]
+        first[queue[message]] = message
+    other = np.full(count, NOTHING, np.int64)
+    head = np.full(len(to_receive), NOTHING, np.int64)
+    for each in range(count - 1, -1, -1):
+        tile = source[first[each]]
+        other[each] = head[tile]
+        head[tile] = each
+    soonest = np.zeros(count, np.int64)
+    pressure = np.full(count, to_receive.max(), np.int64)
+    return Queues(first, other, soonest, pressure, following, head)
 
 
 @compiled
@@ -186,31 +191,40 @@ def _new_timeline(events: Events, sends: Sends, receivers: Receivers) -> Timelin
 
 
 @compiled
-def _loads(tiles: int, sends: Sends, receivers: Receivers) -> Loads:
-    """Before anything is placed."""
-    to_send = np.zeros(tiles, np.int64)
+def _loads(tiles: int, sends: Sends, receivers: Receivers) -> tuple[Ints, Ints, Ints]:
+    """Per tile: items that it sends or lends its bus for, that it sends, and that it receives."""
+    sent = np.zeros(tiles, np.int64)
     lent = np.zeros(tiles, np.int64)
-    to_receive = np.zeros(tiles, np.int64)
+    received = np.zeros(tiles, np.int64)
     for message in range(len(sends.source)):
-        to_send[sends.source[message]] += sends.items[message]
+        sent[sends.source[message]] += sends.items[message]
         if sends.partner[message] != NOTHING:
             lent[sends.partner[message]] += sends.items[message]
         for each in range(sends.receiver_start[message], sends.receiver_start[message + 1]):
-            to_receive[receivers.tile[each]] += sends.items[message]
-    return Loads(to_send + lent, to_receive.copy(), to_send, to_receive)
+            received[receivers.tile[each]] += sends.items[message]
+    return sent + lent, sent, received
 
 
 @compiled
 def _can_end_by(
-    limit: int, state: Timeline, loads: Loads, sends: Sends, receivers: Receivers, message: int
+    limit: int,
+    state: Timeline,
+    sent: Ints,
+    received: Ints,
+    sends: Sends,
+    receivers: Receivers,
+    message: int,
 ) -> bool:
-    """Whether what a message has left idle in lanes leaves room for all that is to come."""
+    """Whether what a message has left idle in lanes leaves room for all that is to come.
+
+    `sent` and `received` are all items of each tile.
+    """
     source = sends.source[message]
-    if least_end(state.sends, source, int(loads.sent[source])) - 1 > limit:
+    if least_end(state.sends, source, int(sent[source])) - 1 > limit:
         return False
     for each in range(sends.receiver_start[message], sends.receiver_start[message + 1]):
         tile = receivers.tile[each]
-        end = least_end(state.receives, tile, int(loads.received[tile]))
+        end = least_end(state.receives, tile, int(received[tile]))
         # Points of a tile differ by this at most.
         point = receivers.point[each] - LATE_MEMBER_DELAY
         if end + point + TO_ROW_END > limit:
@@ -224,47 +238,54 @@ def _choose(
     sends: Sends,
     receivers: Receivers,
     order: Order,
-    head: int,
-    following: Ints,
+    queues: Queues,
+    tile: int,
     waiting: Ints,
     bound: Ints,
-    prospects: Prospects,
     to_receive: Ints,
 ) -> tuple[int, int]:
     """The message that a source takes, and about when it can leave: after all that is placed."""
     found = np.empty(_LOOKED_AT, np.int64)
     count, promising = 0, NOTHING
-    message = head
-    while message != NOTHING and count < _LOOKED_AT:
-        if waiting[message] == 0:
-            found[count] = message
+    queue = queues.head[tile]
+    while queue != NOTHING and count < _LOOKED_AT:
+        if waiting[queues.first[queue]] == 0:
+            found[count] = queue
             count += 1
-            if promising == NOTHING or prospects.soonest[message] < prospects.soonest[promising]:
-                promising = message
-        message = following[message]
+            if promising == NOTHING or queues.soonest[queue] < queues.soonest[promising]:
+                promising = queue
+        queue = queues.other[queue]
     if promising == NOTHING:
         return NOTHING, 0
-    soonest = max(int(bound[promising]), after_all(state, sends, receivers, promising))
-    prospects.soonest[promising] = soonest
+    soonest = _look(state, sends, receivers, queues, promising, bound)
     for entry in range(count):
-        message = found[entry]
-        if prospects.soonest[message] <= soonest + order.tolerance:
-            event = max(int(bound[message]), after_all(state, sends, receivers, message))
-            prospects.soonest[message] = event
+        if queues.soonest[found[entry]] <= soonest + order.tolerance:
+            event = _look(state, sends, receivers, queues, found[entry], bound)
             soonest = min(soonest, event)
     best, most = NOTHING, 0
     for entry in range(count):
-        message = found[entry]
-        if prospects.soonest[message] > soonest + order.tolerance:
+        queue = found[entry]
+        message = queues.first[queue]
+        if queues.soonest[queue] > soonest + order.tolerance:
             continue
-        urgency = order.urgency[message]
-        if best != NOTHING and prospects.pressure[message] + urgency <= most:
+        bonus = order.urgency[message]
+        least = most if best == NOTHING or message > queues.first[best] else most - 1
+        if best != NOTHING and queues.pressure[queue] + bonus <= least:
             continue
-        pressure = _pressure(sends, receivers, message, to_receive)
-        prospects.pressure[message] = pressure
-        if best == NOTHING or pressure + urgency > most:
-            best, most = message, pressure + urgency
-    return int(best), int(prospects.soonest[best])
+        queues.pressure[queue] = _pressure(sends, receivers, message, to_receive)
+        if best == NOTHING or queues.pressure[queue] + bonus > least:
+            best, most = queue, queues.pressure[queue] + bonus
+    return int(queues.first[best]), int(queues.soonest[best])
+
+
+@compiled
+def _look(
+    state: Timeline, sends: Sends, receivers: Receivers, queues: Queues, queue: int, bound: Ints
+) -> int:
+    """When the first message of a queue can leave after all that is placed; the queue learns it."""
+    message = queues.first[queue]
+    queues.soonest[queue] = max(int(bound[message]), after_all(state, sends, receivers, message))
+    return int(queues.soonest[queue])
 
 
 @compiled
@@ -277,11 +298,15 @@ def _pressure(sends: Sends, receivers: Receivers, message: int, to_receive: Ints
 
 
 @compiled
-def _remove(head: Ints, following: Ints, tile: int, message: int) -> None:
-    if head[tile] == message:
-        head[tile] = following[message]
+def _remove(queues: Queues, tile: int, queue: int) -> None:
+    """Take the first message from a queue of a tile, and what is empty then from the queues."""
+    queues.first[queue] = queues.following[queues.first[queue]]
+    if queues.first[queue] != NOTHING:
         return
-    before = head[tile]
-    while following[before] != message:
-        before = following[before]
-    following[before] = following[message]
+    if queues.head[tile] == queue:
+        queues.head[tile] = queues.other[queue]
+        return
+    before = queues.head[tile]
+    while queues.other[before] != queue:
+        before = queues.other[before]
+    queues.other[before] = queues.other[queue]

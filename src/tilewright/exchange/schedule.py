@@ -18,9 +18,11 @@ from tilewright.target.topology import PARTNER_BIT, logical_tiles
 _GOOD_ENOUGH = 1.01
 """Schedules are no longer improved when they are this close to the bound."""
 _EFFORT = 60_000
-"""Receives placed, over all schedules that are tried; one of each kind of messages always is."""
+"""Receives placed, over all schedules that are tried; each width always is."""
 _FIRST_LIMIT = 4
 """Where the first schedule must end, in multiples of the bound; if it cannot, twice as late."""
+_MIXER = np.uint64(0x9E37_79B9_7F4A_7C15)
+"""Odd: products with it spread numbers over 64 bits."""
 _REPAIRS = 6
 """How often the messages that decide on the end are preferred in a further schedule."""
 
@@ -91,19 +93,20 @@ def schedule(phase: ExchangePhase) -> Schedule:
     Deterministic. Raises `PhaseError` for what no schedule can do: a cycle of relays, or a tile
     that would read and write a memory element at once.
     """
-    search = _Search(phase)
     if not phase.transfers:
         nothing = np.zeros(0, dtype=np.int64)
         no = np.zeros(0, dtype=np.bool_)
         return Schedule(make_messages(phase, no, no), nothing, nothing, 0)
+    search = _Search(phase)
     never = np.zeros(phase.transfers, dtype=np.bool_)
     wide, apart = can_be_wide(phase), _worth_splitting(phase)
     if wide.any():
         search.try_messages(wide, never)
-    search.try_messages(never, never)
-    if apart.any():
+    if not wide.any() or search.is_not_good:
+        search.try_messages(never, never)
+    if apart.any() and search.goes_on:
         search.try_messages(never, apart)
-    search.toggle_widths()
+    search.toggle_widths(wide)
     search.improve()
     return search.best
 
@@ -126,8 +129,14 @@ class _Search:
         return self._best
 
     @property
-    def _goes_on(self) -> bool:
-        return self.best.horizon > _GOOD_ENOUGH * self.best.bound and self._effort <= _EFFORT
+    def is_not_good(self) -> bool:
+        """Whether the best is not close to the bound."""
+        return self.best.horizon > _GOOD_ENOUGH * self.best.bound
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it is worth while to try more."""
+        return self.is_not_good and self._effort <= _EFFORT
 
     def try_messages(self, wide: Flags, apart: Flags) -> None:
         """Make the first schedule of transfers that are sent so, unless it cannot be better."""
@@ -135,11 +144,13 @@ class _Search:
         if self._best is None or bound < self.best.horizon:
             self._take(_Attempt(make_messages(self._phase, wide, apart), bound))
 
-    def toggle_widths(self) -> None:
-        """Send transfers that decide on the end in the other width, as long as that helps."""
-        able = can_be_wide(self._phase)
+    def toggle_widths(self, able: Flags) -> None:
+        """Send transfers that decide on the end in the other width, as long as that helps.
+
+        `able` are those that can be wide.
+        """
         never = np.zeros_like(able)
-        while able.any() and self._goes_on:
+        while able.any() and self.goes_on:
             best = self.best
             messages = best.messages
             wide = np.zeros_like(able)
@@ -155,7 +166,7 @@ class _Search:
     def improve(self) -> None:
         """Try other orders of the messages that did best."""
         attempt = self._leader[1]
-        while self._goes_on and attempt.has_more:
+        while self.goes_on and attempt.has_more:
             self._take(attempt)
 
     def _take(self, attempt: "_Attempt") -> None:
@@ -224,14 +235,14 @@ class _Attempt:
         urgency = self._urgency
         order = np.lexsort((preference, -urgency, self._messages.source))
         messages = self._messages.reordered(order)
-        start = np.searchsorted(messages.source, np.arange(TILES + 1))
+        relays = _relays(messages)
         ends, first, blockers = list_schedule(
             new_events(TILES, limit),
             limit,
             _sends(messages),
             _receivers(messages),
-            _relays(messages),
-            Order(start, urgency[order], tolerance),
+            relays,
+            Order(_queues(messages, relays.waiting > 0), urgency[order], tolerance),
             self._skews,
         )
         if not ends:
@@ -278,6 +289,25 @@ def _receivers(messages: Messages) -> Receivers:
         messages.point,
         messages.direction,
     )
+
+
+def _queues(messages: Messages, waits: Flags) -> Ints:
+    """A number for messages of the same source and receivers; those that wait have their own."""
+    # Receivers that differ but have the same sum share a queue: that is allowed, and hardly occurs.
+    mixed = (messages.tile.astype(np.uint64) + np.uint64(1)) * _MIXER
+    mixed = (mixed ^ mixed >> np.uint64(32)) * _MIXER
+    receivers = np.add.reduceat(mixed, messages.receiver_start[:-1])
+    alone = np.where(waits, 1 + np.arange(len(messages)), 0)
+    order = np.lexsort((alone, receivers, messages.wide, messages.source))
+    keys = [key[order] for key in (alone, receivers, messages.wide, messages.source)]
+    is_first = np.ones(len(order), dtype=np.bool_)
+    is_first[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+    firsts = order[is_first]
+    rank = np.empty(len(firsts), dtype=np.int64)
+    rank[np.argsort(firsts)] = np.arange(len(firsts))
+    queue = np.empty(len(order), dtype=np.int64)
+    queue[order] = rank[np.cumsum(is_first) - 1]
+    return queue
 
 
 def _relays(messages: Messages) -> Relays:
