@@ -14,18 +14,17 @@ from typing import NamedTuple
 import numpy as np
 
 from tilewright.compiled import compiled
-from tilewright.exchange.messages import TO_ROW_END
+from tilewright.exchange.messages import TO_ROW_END, Flags
 from tilewright.exchange.phase import Ints
 from tilewright.exchange.timeline import (
     NOTHING,
-    Events,
     Receivers,
     Sends,
     Timeline,
     after_all,
     earliest,
     least_end,
-    new_lane,
+    new_timeline,
     place,
 )
 from tilewright.target.row_events import LATE_MEMBER_DELAY
@@ -78,44 +77,131 @@ class Queues(NamedTuple):
     head: Ints
 
 
-@compiled
+class _Progress(NamedTuple):
+    """What is known while messages are placed.
+
+    Per message: the event in which it leaves, and the message that kept it from leaving earlier;
+    the event before which it cannot leave because of what it waits for, and which message that is;
+    how many receivers it waits for. Per tile: items that it sends or lends its bus for, and that it
+    receives, in all; that it still sends, and still receives; how often it let others go first; and
+    whether all that it has left waits. `found` has room for queues that are looked at, `blocker`
+    for one message.
+    """
+
+    first: Ints
+    blockers: Ints
+    bound: Ints
+    bound_by: Ints
+    waiting: Ints
+    sent: Ints
+    received: Ints
+    to_send: Ints
+    to_receive: Ints
+    passed: Ints
+    asleep: Flags
+    found: Ints
+    blocker: Ints
+
+
 def list_schedule(
-    events: Events,
+    tiles: int,
     limit: int,
     sends: Sends,
     receivers: Receivers,
     relays: Relays,
     order: Order,
     skew: Ints,
-) -> tuple[bool, Ints, Ints]:
+) -> tuple[Ints, Ints] | None:
     """The event in which each message leaves, and the message that kept it from leaving earlier.
 
-    False before them if rows would not end by event `limit`, for which `events`, of all tiles, has
-    room. `skew` per tile is what to add to its events to compare them with those of others.
+    None if rows would not end by event `limit`. `skew` per tile is what to add to its events to
+    compare them with those of others.
     """
-    tiles, messages = len(events), len(sends.source)
-    state = _new_timeline(events, sends, receivers)
-    first = np.zeros(messages, np.int64)
-    blockers = np.full(messages, NOTHING, np.int64)
-    bound = np.ones(messages, np.int64)
-    bound_by = np.full(messages, NOTHING, np.int64)
-    waiting = relays.waiting.copy()
-    sent, to_send, received = _loads(tiles, sends, receivers)
-    to_receive = received.copy()
-    queues = _new_queues(order.queue, sends.source, to_receive)
+    progress = _new_progress(tiles, sends, receivers, relays)
+    queues = _new_queues(tiles, order.queue, sends.source, int(progress.received.max()))
+    state = new_timeline(tiles, limit, sends, receivers)
+    if not _place_all(limit, state, sends, receivers, relays, order, skew, queues, progress):
+        return None
+    return progress.first, progress.blockers
+
+
+# What compiled code works on is made outside of it: making arrays is long to compile, and an array
+# of a tuple made in compiled code was seen to lose what is subtracted from its elements.
+
+
+def _new_progress(tiles: int, sends: Sends, receivers: Receivers, relays: Relays) -> _Progress:
+    """Nothing is placed yet."""
+    messages = len(sends.source)
+    counts = np.diff(sends.receiver_start)
+    lends = sends.partner != NOTHING
+    to_send = _sums(sends.source, sends.items, tiles)
+    received = _sums(receivers.tile, np.repeat(sends.items, counts), tiles)
+    return _Progress(
+        first=np.zeros(messages, np.int64),
+        blockers=np.full(messages, NOTHING),
+        bound=np.ones(messages, np.int64),
+        bound_by=np.full(messages, NOTHING),
+        waiting=relays.waiting.copy(),
+        sent=to_send + _sums(sends.partner[lends], sends.items[lends], tiles),
+        received=received,
+        to_send=to_send,
+        to_receive=received.copy(),
+        passed=np.zeros(tiles, np.int64),
+        asleep=np.zeros(tiles, np.bool_),
+        found=np.zeros(_LOOKED_AT, np.int64),
+        blocker=np.full(1, NOTHING),
+    )
+
+
+def _sums(tile: Ints, items: Ints, tiles: int) -> Ints:
+    """Items per tile."""
+    sums = np.zeros(tiles, np.int64)
+    np.add.at(sums, tile, items)
+    return sums
+
+
+def _new_queues(tiles: int, queue: Ints, source: Ints, most: int) -> Queues:
+    """All messages in their queues; no tile receives more than `most` items."""
+    order = np.argsort(queue, kind="stable")
+    is_first = np.diff(queue[order], prepend=NOTHING) != 0
+    first = order[is_first]
+    following = np.full(len(queue), NOTHING)
+    follows = ~is_first[1:]
+    following[order[:-1][follows]] = order[1:][follows]
+    tile = source[first]
+    other = np.arange(1, len(first) + 1)
+    other[np.diff(tile, append=NOTHING) != 0] = NOTHING
+    head = np.full(tiles, NOTHING)
+    head[tile[::-1]] = np.arange(len(first))[::-1]
+    soonest = np.zeros(len(first), np.int64)
+    return Queues(first, other, soonest, np.full(len(first), most), following, head)
+
+
+@compiled
+def _place_all(
+    limit: int,
+    state: Timeline,
+    sends: Sends,
+    receivers: Receivers,
+    relays: Relays,
+    order: Order,
+    skew: Ints,
+    queues: Queues,
+    progress: _Progress,
+) -> bool:
+    """Place all messages; False as soon as it is known that rows would not end by event `limit`."""
+    first, blockers, blocker = progress.first, progress.blockers, progress.blocker
+    bound, bound_by, waiting = progress.bound, progress.bound_by, progress.waiting
+    to_send, to_receive = progress.to_send, progress.to_receive
+    passed, asleep = progress.passed, progress.asleep
     heap = [(0, 0, 0) for _ in range(0)]
-    for tile in range(tiles):
+    for tile in range(len(to_send)):
         if to_send[tile] > 0:
             heap.append((0, -int(to_send[tile]), tile))
     heapify(heap)
-    passed = np.zeros(tiles, np.int64)
-    asleep = np.zeros(tiles, np.bool_)
-    blocker = np.full(1, NOTHING, np.int64)
     while heap:
         key, _, tile = heappop(heap)
-        best, soonest = _choose(
-            state, sends, receivers, order, queues, tile, waiting, bound, to_receive
-        )
+        best, soonest = _choose(state, sends, receivers, order, queues, tile, progress)
         if best == NOTHING:
             asleep[tile] = True
             continue
@@ -128,7 +214,7 @@ def list_schedule(
         latest = limit - sends.latency[best]
         soonest = earliest(state, sends, receivers, best, bound[best], latest, blocker)
         if soonest == NOTHING:
-            return False, first, blockers
+            return False
         passed[tile] = 0
         place(state, sends, receivers, best, soonest)
         first[best] = soonest
@@ -137,8 +223,8 @@ def list_schedule(
         to_send[tile] -= sends.items[best]
         for each in range(sends.receiver_start[best], sends.receiver_start[best + 1]):
             to_receive[receivers.tile[each]] -= sends.items[best]
-        if not _can_end_by(limit, state, sent, received, sends, receivers, best):
-            return False, first, blockers
+        if not _can_end_by(limit, state, progress, sends, receivers, best):
+            return False
         for entry in range(relays.start[best], relays.start[best + 1]):
             reader, each = relays.readers[entry], relays.receivers[entry]
             slot = soonest + receivers.time[each]
@@ -154,77 +240,25 @@ def list_schedule(
                 heappush(heap, (ready, -int(to_send[source]), int(source)))
         if to_send[tile] > 0:
             heappush(heap, (now + int(sends.items[best]), -int(to_send[tile]), tile))
-    return True, first, blockers
-
-
-@compiled
-def _new_queues(queue: Ints, source: Ints, to_receive: Ints) -> Queues:
-    """All messages in their queues."""
-    count = queue.max() + 1
-    first = np.full(count, NOTHING, np.int64)
-    following = np.full(len(queue), NOTHING, np.int64)
-    for message in range(len(queue) - 1, -1, -1):
-        following[message] = first[queue[message]]
-        first[queue[message]] = message
-    other = np.full(count, NOTHING, np.int64)
-    head = np.full(len(to_receive), NOTHING, np.int64)
-    for each in range(count - 1, -1, -1):
-        tile = source[first[each]]
-        other[each] = head[tile]
-        head[tile] = each
-    soonest = np.zeros(count, np.int64)
-    pressure = np.full(count, to_receive.max(), np.int64)
-    return Queues(first, other, soonest, pressure, following, head)
-
-
-@compiled
-def _new_timeline(events: Events, sends: Sends, receivers: Receivers) -> Timeline:
-    sent = np.zeros(len(events), np.int64)
-    received = np.zeros(len(events), np.int64)
-    for message in range(len(sends.source)):
-        sent[sends.source[message]] += 1
-        if sends.partner[message] != NOTHING:
-            sent[sends.partner[message]] += 1
-    for each in range(len(receivers.tile)):
-        received[receivers.tile[each]] += 1
-    return Timeline(new_lane(sent), new_lane(received), events)
-
-
-@compiled
-def _loads(tiles: int, sends: Sends, receivers: Receivers) -> tuple[Ints, Ints, Ints]:
-    """Per tile: items that it sends or lends its bus for, that it sends, and that it receives."""
-    sent = np.zeros(tiles, np.int64)
-    lent = np.zeros(tiles, np.int64)
-    received = np.zeros(tiles, np.int64)
-    for message in range(len(sends.source)):
-        sent[sends.source[message]] += sends.items[message]
-        if sends.partner[message] != NOTHING:
-            lent[sends.partner[message]] += sends.items[message]
-        for each in range(sends.receiver_start[message], sends.receiver_start[message + 1]):
-            received[receivers.tile[each]] += sends.items[message]
-    return sent + lent, sent, received
+    return True
 
 
 @compiled
 def _can_end_by(
     limit: int,
     state: Timeline,
-    sent: Ints,
-    received: Ints,
+    progress: _Progress,
     sends: Sends,
     receivers: Receivers,
     message: int,
 ) -> bool:
-    """Whether what a message has left idle in lanes leaves room for all that is to come.
-
-    `sent` and `received` are all items of each tile.
-    """
+    """Whether what a message has left idle in lanes leaves room for all that is to come."""
     source = sends.source[message]
-    if least_end(state.sends, source, int(sent[source])) - 1 > limit:
+    if least_end(state.sends, source, int(progress.sent[source])) - 1 > limit:
         return False
     for each in range(sends.receiver_start[message], sends.receiver_start[message + 1]):
         tile = receivers.tile[each]
-        end = least_end(state.receives, tile, int(received[tile]))
+        end = least_end(state.receives, tile, int(progress.received[tile]))
         # Points of a tile differ by this at most.
         point = receivers.point[each] - LATE_MEMBER_DELAY
         if end + point + TO_ROW_END > limit:
@@ -240,16 +274,14 @@ def _choose(
     order: Order,
     queues: Queues,
     tile: int,
-    waiting: Ints,
-    bound: Ints,
-    to_receive: Ints,
+    progress: _Progress,
 ) -> tuple[int, int]:
     """The message that a source takes, and about when it can leave: after all that is placed."""
-    found = np.empty(_LOOKED_AT, np.int64)
+    found, bound = progress.found, progress.bound
     count, promising = 0, NOTHING
     queue = queues.head[tile]
-    while queue != NOTHING and count < _LOOKED_AT:
-        if waiting[queues.first[queue]] == 0:
+    while queue != NOTHING and count < len(found):
+        if progress.waiting[queues.first[queue]] == 0:
             found[count] = queue
             count += 1
             if promising == NOTHING or queues.soonest[queue] < queues.soonest[promising]:
@@ -272,7 +304,7 @@ def _choose(
         least = most if best == NOTHING or message > queues.first[best] else most - 1
         if best != NOTHING and queues.pressure[queue] + bonus <= least:
             continue
-        queues.pressure[queue] = _pressure(sends, receivers, message, to_receive)
+        queues.pressure[queue] = _pressure(sends, receivers, message, progress.to_receive)
         if best == NOTHING or queues.pressure[queue] + bonus > least:
             best, most = queue, queues.pressure[queue] + bonus
     return int(queues.first[best]), int(queues.soonest[best])

@@ -9,7 +9,7 @@ from tilewright.exchange.bound import lower_bound, urgencies
 from tilewright.exchange.listing import Order, Relays, list_schedule
 from tilewright.exchange.messages import Flags, Messages, can_be_wide, make_messages
 from tilewright.exchange.phase import ExchangePhase, Ints
-from tilewright.exchange.timeline import NOTHING, Receivers, Sends, new_events
+from tilewright.exchange.timeline import NOTHING, Receivers, Sends
 from tilewright.target.geometry import TILES
 from tilewright.target.routes import clock_skews
 from tilewright.target.row_events import SENDER_LEAST_EVENTS
@@ -236,8 +236,8 @@ class _Attempt:
         order = np.lexsort((preference, -urgency, self._messages.source))
         messages = self._messages.reordered(order)
         relays = _relays(messages)
-        ends, first, blockers = list_schedule(
-            new_events(TILES, limit),
+        listed = list_schedule(
+            TILES,
             limit,
             _sends(messages),
             _receivers(messages),
@@ -245,8 +245,9 @@ class _Attempt:
             Order(_queues(messages, relays.waiting > 0), urgency[order], tolerance),
             self._skews,
         )
-        if not ends:
+        if listed is None:
             return None
+        first, blockers = listed
         found = np.empty_like(first)
         found[order] = first
         kept = np.empty_like(blockers)

@@ -100,30 +100,26 @@ class Timeline(NamedTuple):
     events: Events
 
 
-@compiled
-def new_lane(counts: Ints) -> Lane:
-    """An empty lane with room for `counts` windows in each tile."""
-    start = np.zeros(len(counts) + 1, np.int64)
-    start[1:] = np.cumsum(counts)
-    size = start[-1]
-    return Lane(
-        start,
-        np.zeros(len(counts), np.int64),
-        np.zeros(len(counts), np.int64),
-        np.zeros(len(counts), np.int64),
-        np.zeros(size, np.int64),
-        np.zeros(size, np.int64),
-        np.zeros(size, np.int64),
-        np.zeros(size, np.int64),
-        np.zeros(size, np.int64),
-        np.zeros(size, np.int64),
-        np.zeros(size, np.int64),
+def new_timeline(tiles: int, limit: int, sends: Sends, receivers: Receivers) -> Timeline:
+    """Nothing is taken yet, and there is room for all, in rows that end by event `limit`."""
+    lenders = sends.partner[sends.partner != NOTHING]
+    sent = np.concatenate([sends.source, lenders])
+    return Timeline(
+        _new_lane(np.bincount(sent, minlength=tiles)),
+        _new_lane(np.bincount(receivers.tile, minlength=tiles)),
+        np.zeros((tiles, limit + 2), np.uint8),
     )
 
 
-def new_events(tiles: int, limit: int) -> Events:
-    """Nothing happens yet in any event up to the last of rows, `limit`, and the one after."""
-    return np.zeros((tiles, limit + 2), np.uint8)
+def _new_lane(counts: Ints) -> Lane:
+    """An empty lane with room for `counts` windows in each tile."""
+
+    def zeros(size: int) -> Ints:
+        return np.zeros(size, np.int64)
+
+    start = np.concatenate([[0], np.cumsum(counts)])
+    of_tiles = (zeros(len(counts)) for _ in range(3))
+    return Lane(start, *of_tiles, *(zeros(start[-1]) for _ in range(7)))
 
 
 @compiled
@@ -441,9 +437,7 @@ def earliest(
             event = _sendable_from(time, sends, message, event, latest, blocker)
             asked = low
         else:
-            event = _receivable_from(
-                time, receivers, asked, source, items, event, latest, blocker
-            )
+            event = _receivable_from(time, receivers, asked, source, items, event, latest, blocker)
             asked += 1
         if event > latest:
             return NOTHING
