@@ -103,9 +103,7 @@ def _clearing(address: Address, atoms: Indices) -> Iterator[Call]:
             zeros = Literal(bytes(ATOM * width))
             yield Call("copy_strided", (at, zeros, pitch, 0, width, rows))
         else:
-            yield from (
-                Call("zero", (at + ATOM * row * pitch, width)) for row in range(rows)
-            )
+            yield from (Call("zero", (at + ATOM * row * pitch, width)) for row in range(rows))
 
 
 _MOST_ZEROS = 16
