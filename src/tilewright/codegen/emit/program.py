@@ -201,9 +201,12 @@ class _Writer:
         code.call(FINISH)
         return code.finished()
 
-    def _write(self, work: Sequence[Work], tile: int, physical: int) -> None:
+    def _write(
+        self, work: Sequence[Work], tile: int, physical: int, samples_last: bool = True
+    ) -> None:
+        """Work, with a sample behind each step, but perhaps the last."""
         code = self._code
-        for each in work:
+        for place, each in enumerate(work):
             code.begin(self._origins.setdefault(each.provenance, len(self._origins)))
             match each:
                 case CallWork(calls=calls):
@@ -212,10 +215,12 @@ class _Writer:
                 case PhaseWork(rows=rows):
                     row = rows.row(physical).astype("<u4").tobytes()
                     code.exchange(row, list(_moving(each, physical)))
-                case RepeatWork(count=count):
-                    with code.repeat(count, each.sequences):
-                        self._write(each.body, tile, physical)
-            if self._is_sampled and each.ends_step:
+                case RepeatWork(count=count, body=body):
+                    ending = SAMPLE if self._is_sampled and body[-1].ends_step else None
+                    with code.repeat(count, each.sequences, ending):
+                        self._write(body, tile, physical, samples_last=ending is None)
+            is_last = place == len(work) - 1
+            if self._is_sampled and each.ends_step and (samples_last or not is_last):
                 code.call(SAMPLE)
 
 

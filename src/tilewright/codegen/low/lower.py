@@ -253,11 +253,11 @@ class _Work:
                         self._gathered(*move, window, part)
                         for move, part in zip(step.moves, parts, strict=True)
                     ]
-                    yield from self._exchange(moves)
+                    yield from self._exchange(moves, window)
                 case Scatter():
                     moves = [self._scattered(step.source, step.arriving)]
                     moves += [self._gathered(*move, window) for move in step.extra]
-                    yield from self._exchange(moves)
+                    yield from self._exchange(moves, window)
                 case KernelCall():
                     yield self._call(step, window)
 
@@ -300,10 +300,12 @@ class _Work:
             scattered(slots[0].storage, slots[1].storage),
         )
 
-    def _exchange(self, moves: list[tuple[Buffer, Buffer, Moves]]) -> Iterator[LowStep]:
+    def _exchange(
+        self, moves: list[tuple[Buffer, Buffer, Moves]], window: int
+    ) -> Iterator[LowStep]:
         for source, target, each in moves:
             if len(each.copies.tile):
-                yield CopyStep(source.id, target.id, each.copies, self._provenance)
+                yield CopyStep(source.id, target.id, each.copies, self._provenance, window)
         sent = [each for each in moves if len(each[2].words)]
         if not sent:
             return
@@ -311,7 +313,7 @@ class _Work:
             for _, target, _ in sent:
                 self._lowering._keep_apart(source, target)
         identified = tuple((source.id, target.id, each) for source, target, each in sent)
-        yield ExchangeStep(identified, self._provenance)
+        yield ExchangeStep(identified, self._provenance, window)
 
     def _call(self, call: KernelCall, window: int) -> KernelStep:
         mode = call.modes[0] if window == 0 else call.modes[-1]
@@ -326,6 +328,7 @@ class _Work:
             call.numbers,
             self._provenance,
             self._origins.get(call.operands[0], ()),
+            window,
         )
 
 
