@@ -98,28 +98,29 @@ def residents_pack(graph: MidGraph, use: MemoryUse) -> bool:
     """Whether what stays finds room in pieces: each in one of the two regions of memory.
 
     Values that a repeat goes along are one piece. What comes and goes is counted to the
-    interleaved region.
+    interleaved region, where what needs it comes before all else.
     """
     free = [REGION1_BASE - RUNTIME_STATE[1], MEMORY_END - REGION1_BASE - use.live - use.working]
-    for size in sorted(_resident_pieces(graph), reverse=True):
-        place = free.index(max(free))
+    for needs_interleaved, size in sorted(_resident_pieces(graph), reverse=True):
+        place = 1 if needs_interleaved else free.index(max(free))
         if size > free[place]:
             return False
         free[place] -= size
     return True
 
 
-def _resident_pieces(graph: MidGraph) -> list[int]:
+def _resident_pieces(graph: MidGraph) -> list[tuple[bool, int]]:
+    """Of each piece, whether it needs interleaved memory, and its bytes."""
+    residents = {source.value.id: source.value for source in graph.sources if _is_resident(source)}
     pieces = {
-        source.value.id: source.value.storage.layout.shard_bytes
-        for source in graph.sources
-        if _is_resident(source)
+        id: (is_interleaved(value), value.storage.layout.shard_bytes)
+        for id, value in residents.items()
     }
     for step, _ in walk_steps(graph.steps):
         for sequence in step.sequences if isinstance(step, MidRepeat) else ():
-            along = [value.id for value in sequence.values if value.id in pieces]
+            along = [pieces.pop(value.id) for value in sequence.values if value.id in pieces]
             if along:
-                pieces[along[0]] = sum(pieces.pop(each) for each in along)
+                pieces[sequence.values[0].id] = (along[0][0], sum(size for _, size in along))
     return list(pieces.values())
 
 
