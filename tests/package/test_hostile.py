@@ -188,7 +188,7 @@ def test_any_flipped_bit_is_noticed(good: bytes, tmp_path: Path) -> None:
     ("start", "message"),
     [
         (b"", "cut off: it has only 0 bytes"),
-        (b"\x7fELF" + bytes(100), "does not begin like one"),
+        (b"\x7fELF" + bytes(100), "does not begin as packages and profiles do"),
         (bytes(4) + b"\xff\xff\xff\xff" + bytes(100), "a message of 34,359,738,368 bytes"),
         (bytes(4) + (5).to_bytes(4, "little") + bytes(40), "cut off"),
     ],

@@ -35,7 +35,8 @@ BENCHMARKS = {
 
 def bench(
     name: Annotated[
-        str | None, typer.Argument(help="Which benchmark; all of them if left out.")
+        str | None,
+        typer.Argument(help=f"One of {', '.join(BENCHMARKS)}; all of them if left out."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a list of figures as JSON.")

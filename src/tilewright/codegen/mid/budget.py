@@ -97,12 +97,15 @@ def memory_use(graph: MidGraph) -> MemoryUse:
 def residents_pack(graph: MidGraph, use: MemoryUse) -> bool:
     """Whether what stays finds room in pieces: each in one of the two regions of memory.
 
-    Values that a repeat goes along are one piece. What comes and goes is counted to the
-    interleaved region, where what needs it comes before all else.
+    Values that a repeat goes along are one piece, and so is what comes and goes. What needs
+    interleaved memory is in its region, before all else chooses.
     """
-    free = [REGION1_BASE - RUNTIME_STATE[1], MEMORY_END - REGION1_BASE - use.live - use.working]
-    for needs_interleaved, size in sorted(_resident_pieces(graph), reverse=True):
-        place = 1 if needs_interleaved else free.index(max(free))
+    pieces = _resident_pieces(graph)
+    passing = use.interleaved - sum(size for is_bound, size in pieces if is_bound)
+    pieces += [(True, passing), (False, max(0, use.live + use.working - passing))]
+    free = [REGION1_BASE - RUNTIME_STATE[1], MEMORY_END - REGION1_BASE]
+    for is_bound, size in sorted(pieces, reverse=True):
+        place = 1 if is_bound else free.index(max(free))
         if size > free[place]:
             return False
         free[place] -= size
