@@ -23,6 +23,17 @@ def read_bytes(path: Path) -> bytes:
         raise FileError(f"cannot read {path}: {error.strerror}") from error
 
 
+def check_writable(path: Path) -> None:
+    """That `path` can be written, as far as can be known before long work. Raises `FileError`."""
+    folder = path.parent
+    if path.is_dir():
+        raise FileError(f"cannot write {path}: it is a folder")
+    if not folder.is_dir():
+        raise FileError(f"cannot write {path}: there is no folder {folder}")
+    if not os.access(folder, os.W_OK):
+        raise FileError(f"cannot write {path}: the folder {folder} cannot be written")
+
+
 def write_atomically(path: Path, content: bytes | str) -> None:
     """Write `content` (text as UTF-8) to `path`, whole or not at all. Raises `FileError`."""
     with writing_atomically(path) as file:

@@ -1,6 +1,7 @@
 """Packages that were built before."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,25 +10,32 @@ import pytest
 from tests.package import examples
 from tilewright.cli.build_cache import BuildCache, build_key, default_build_cache
 from tilewright.cli.examples import product
+from tilewright.codegen.build import PackageConfig, Toolchain
 from tilewright.codegen.mid import PipelineConfig
 
 WEIGHT = {"w": np.zeros((4, 8), np.float16)}
 
 
-def test_a_key_depends_on_all_that_is_built_from() -> None:
-    config = PipelineConfig(tiles=16)
+def test_a_key_depends_on_all_that_is_built_from(tmp_path: Path) -> None:
+    config = PackageConfig(PipelineConfig(tiles=16))
     key = build_key(product(2, 4, 8), config, WEIGHT)
-    assert build_key(product(2, 4, 8), PipelineConfig(tiles=16), dict(WEIGHT)) == key
+    same = PackageConfig(PipelineConfig(tiles=16), runtime=tmp_path / "runtime.S")
+    same.runtime.write_bytes(config.runtime.read_bytes())
+    assert build_key(product(2, 4, 8), same, dict(WEIGHT)) == key
+    other = replace(same, runtime=tmp_path / "other.S")
+    other.runtime.write_bytes(config.runtime.read_bytes() + b"\n")
     others = [
         build_key(product(2, 4, 9), config, WEIGHT),
-        build_key(product(2, 4, 8), PipelineConfig(tiles=17), WEIGHT),
+        build_key(product(2, 4, 8), PackageConfig(PipelineConfig(tiles=17)), WEIGHT),
+        build_key(product(2, 4, 8), other, WEIGHT),
+        build_key(product(2, 4, 8), replace(config, toolchain=Toolchain.POPC), WEIGHT),
         build_key(product(2, 4, 8), config, {"w": WEIGHT["w"] + 1}),
         build_key(product(2, 4, 8), config, {"w": WEIGHT["w"].reshape(8, 4)}),
         build_key(product(2, 4, 8), config, {"w": WEIGHT["w"].view(np.int16)}),
         build_key(product(2, 4, 8), config, {"v": WEIGHT["w"]}),
         build_key(product(2, 4, 8), config, None),
     ]
-    assert len({key, *others}) == 8
+    assert len({key, *others}) == 10
 
 
 def test_what_is_kept_is_found(tmp_path: Path) -> None:

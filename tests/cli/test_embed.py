@@ -92,8 +92,11 @@ def test_a_package_says_what_it_is(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["embed", "small", " "], "give one sentence or more"),
+        (["embed", "small", " "], "sentence 1 of 1 is empty"),
         (["embed", "small", "x", "--weights", "f4"], "--weights is f16 or f8, not 'f4'"),
+        (["embed", "small", "x", "--batch", "0"], "a batch has 1 text or more, not 0"),
+        (["embed", "small", "x", "-o", "no/v.npy"], "there is no folder no"),
+        (["compile", "small", "-o", "small"], "it is a folder"),
         (["embed", "nothing", "x"], "the checkpoint nothing cannot be used"),
         (["compile", "small", "-o", "x", "--tokens", "41"], "takes texts of 1 to 40 tokens"),
         (

@@ -145,6 +145,7 @@ def test_everything_wrong_is_told_together(copied: Path) -> None:
     )
     _change(copied / "1_Pooling" / "config.json", pooling_mode_median_tokens=True)
     (copied / "tokenizer.json").write_text("{}")
+    _rewrite(copied, lambda tensors: tensors | {"extra": np.zeros(1, np.float32)})
     faults = "\n".join(_faults(copied))
     for words in (
         'config.json: hidden_act is "quick_gelu"; supported: gelu, ',
@@ -152,9 +153,14 @@ def test_everything_wrong_is_told_together(copied: Path) -> None:
         "config.json: is_decoder is true; supported are encoders only",
         "1_Pooling/config.json: pooling_mode_median_tokens is true; supported are ",
         "tokenizer.json: ",
-        "the tensors were not compared",
+        "tensor extra belongs to no part of a bert encoder",
     ):
         assert words in faults
+
+
+def test_without_sizes_tensors_are_not_compared(copied: Path) -> None:
+    _change(copied / "config.json", num_hidden_layers="many")
+    assert any("the tensors were not compared" in each for each in _faults(copied))
 
 
 def test_all_tensors_that_are_wrong_are_named(copied: Path) -> None:

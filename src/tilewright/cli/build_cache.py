@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.caching import cache_directory, tilewright_digest
+from tilewright.codegen.build import PackageConfig
 from tilewright.errors import TilewrightError
 from tilewright.files import read_bytes, write_atomically
 from tilewright.graph import ComputeGraph
@@ -29,15 +30,18 @@ _PACKAGE, _NOTES = ".ipuexe", ".json"
 
 
 def build_key(
-    graph: ComputeGraph, config: object, parameters: Mapping[str, npt.ArrayLike] | None
+    graph: ComputeGraph, config: PackageConfig, parameters: Mapping[str, npt.ArrayLike] | None
 ) -> str:
     """A hash of all that a package is made from.
 
-    These are the graph's text, the configuration, names, types and bytes of parameters,
-    tilewright's own files, and the versions of Python and NumPy.
+    These are the graph's text, the configuration, the runtime's source, names, types and bytes of
+    parameters, tilewright's own files, and the versions of Python and NumPy. Raises `FileError` if
+    the runtime's source cannot be read.
     """
-    digest = hashlib.sha256()
-    for part in (tilewright_digest(), sys.version, np.__version__, repr(config), str(graph)):
+    versions = (tilewright_digest(), sys.version, np.__version__)
+    made_with = (repr(config.pipeline), config.toolchain.name)
+    digest = hashlib.sha256(read_bytes(config.runtime))
+    for part in (*versions, *made_with, str(graph)):
         digest.update(hashlib.sha256(part.encode()).digest())
     for name, values in sorted((parameters or {}).items()):
         array = np.ascontiguousarray(values)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,8 +69,8 @@ def built(
     return Built(application, passes, is_cached=False)
 
 
-def summary_lines(made: Built, size: int, path: Path) -> Iterator[str]:
-    """What was built, in words: `size` is that of the package at `path`, in bytes."""
+def summary_lines(made: Built) -> Iterator[str]:
+    """What was planned, and what memory it takes, in words."""
     plan, segments = made.plan, made.application.segments
     if plan:
         parts = ", ".join(f"{part} {plan[part]:,}" for part in _PARTS if plan.get(part))
@@ -85,9 +84,17 @@ def summary_lines(made: Built, size: int, path: Path) -> Iterator[str]:
         f"memory     {int(used.max(initial=0)) / 1024:,.0f} of {MEMORY_SIZE / 1024:,.0f} KiB on "
         f"the fullest tile, {used.sum() / 2**20:,.1f} MiB in all"
     )
-    yield f"package    {path}, {size / 2**20:,.1f} MiB"
+
+
+def passes_lines(made: Built) -> Iterator[str]:
+    """How long building took, in all and by pass; or that it was built before."""
+    yield built_line(made)
+    if not made.is_cached:
+        yield from (f"  {line}" for line in passes_text(made.passes))
+
+
+def built_line(made: Built) -> str:
+    """How long building took, or that it was built before."""
     if made.is_cached:
-        yield f"built      before, in {made.seconds:.1f} s; taken from the cache"
-        return
-    yield f"built      in {made.seconds:.1f} s"
-    yield from (f"  {line}" for line in passes_text(made.passes))
+        return f"built      before, in {made.seconds:.1f} s; taken from the cache"
+    return f"built      in {made.seconds:.1f} s"

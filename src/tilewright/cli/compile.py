@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from tilewright.cli.building import built, package_config, summary_lines
+from tilewright.cli.building import built, package_config, passes_lines, summary_lines
 from tilewright.cli.checkpoints import named_checkpoint, weights_format
+from tilewright.files import check_writable
 from tilewright.frontend import encoder_graph
 from tilewright.package import write_package
 from tilewright.target.geometry import TILES
@@ -26,11 +27,17 @@ def compile(
     ] = False,
 ) -> None:
     """Compile the encoder of a checkpoint into a package."""
+    check_writable(output)
     graph, parameters = encoder_graph(
         named_checkpoint(checkpoint), batch, tokens, weights_format(weights)
     )
     made = built(graph, package_config(tiles, profile=profile), parameters)
     with made.application as application:
         write_package(application, output)
-    for line in summary_lines(made, output.stat().st_size, output):
+    size = output.stat().st_size / 2**20
+    for line in (
+        *summary_lines(made),
+        f"package    {output}, {size:,.1f} MiB",
+        *passes_lines(made),
+    ):
         print(line)

@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from tilewright.cli.building import Built, summary_lines
+from tilewright.cli.building import Built, built_line, summary_lines
 from tilewright.cli.cycles import cycles_text
 from tilewright.cli.embed import nearest_lines
 from tilewright.cli.embedding import (
@@ -21,7 +21,6 @@ from tilewright.cli.embedding import (
     encoder_package,
     fitting_tokens,
 )
-from tilewright.cli.profile import totals
 from tilewright.errors import TilewrightError
 from tilewright.frontend import (
     SENTENCE_MODEL,
@@ -33,7 +32,6 @@ from tilewright.frontend import (
     reference_vectors,
     write_seeded_checkpoint,
 )
-from tilewright.package import write_package
 from tilewright.profile import analyse
 from tilewright.target.geometry import TILES
 
@@ -47,6 +45,7 @@ SENTENCES = (
 )
 LEAST_COSINE = 0.999
 """Of each vector with its reference."""
+_PARTS = ("compute", "exchange", "sync")
 
 
 def demo(
@@ -63,13 +62,14 @@ def demo(
             f"{checkpoint.config.width}, {checkpoint.config.heads} heads; compiled for "
             f"{sizes.batch} texts of up to {sizes.tokens} tokens on {tiles:,} tiles\n"
         )
-        made = encoder_package(checkpoint, sizes, profile=True)
+        made = encoder_package(checkpoint, sizes)
         with made.application:
-            path = Path(folder, "demo.ipuexe")
-            write_package(made.application, path)
-            print("\n".join(summary_lines(made, path.stat().st_size, path)))
+            print("\n".join((*summary_lines(made), built_line(made))))
             found = embed_texts(checkpoint, made, sizes, texts)
-        for part in (_cycles(made, found), _similar(found.vectors)):
+        sampling = encoder_package(checkpoint, sizes, profile=True)
+        with sampling.application:
+            sampled = embed_texts(checkpoint, sampling, sizes, texts)
+        for part in (_cycles(made, found, sampled), _similar(found.vectors)):
             print("\n" + "\n".join(part))
         worst = _compared(found.vectors, reference_vectors(checkpoint, texts))
     print(f"\nall of it took {perf_counter() - start:.1f} s")
@@ -89,14 +89,23 @@ def _checkpoint(folder: Path) -> Checkpoint:
         return load_checkpoint(write_seeded_checkpoint(folder / "seeded", SeededModel()))
 
 
-def _cycles(made: Built, found: Embedded) -> Iterator[str]:
-    (run,) = found.runs
-    yield f"the run    {cycles_text(found.runs)}, samples of the counters included"
-    if run.profile is not None:
-        yield from (f"           {line}" for line in totals(analyse(run.profile)))
-    if made.plan:
-        yield f"           matrix units at {made.plan['ideal'] / run.cycles:.1%} of their peak"
-    yield f"wall time  load {found.load_seconds:.1f} s, emulation {found.run_seconds:.1f} s"
+def _cycles(made: Built, found: Embedded, sampled: Embedded) -> Iterator[str]:
+    """Cycles of the run, and their parts from that of the same program with samples."""
+    (run,), (other,) = found.runs, sampled.runs
+    yield f"the run    {cycles_text(found.runs)}"
+    if other.profile is not None:
+        analysis = analyse(other.profile)
+        parts = ", ".join(f"{part} {analysis.parts[part]:,}" for part in _PARTS)
+        yield f"of graph   {parts} (sampled in a run of its own)"
+        yield f"in use     tiles compute in {analysis.utilisation:.1%} of their cycles" + (
+            f"; matrix units at {made.plan['ideal'] / run.graph_cycles:.1%} of their peak"
+            if made.plan
+            else ""
+        )
+    yield (
+        f"emulation  {found.run_seconds:.1f} s, {run.cycles / found.run_seconds:,.0f} cycles per "
+        f"second; loading {found.load_seconds:.1f} s"
+    )
 
 
 def _similar(vectors: Floats) -> Iterator[str]:
@@ -110,8 +119,7 @@ def _compared(vectors: Floats, expected: Floats) -> float:
     agreement = np.diag(cosines(vectors, expected))
     error = np.abs(vectors - expected)
     print(
-        "\nagainst NumPy in f32: cosine at least "
-        f"{agreement.min():.6f} ({', '.join(f'{each:.6f}' for each in agreement)}); elements "
-        f"differ by {error.max():.1e} at most, {np.sqrt(np.mean(error**2)):.1e} root mean square"
+        f"\nreference  NumPy in f32: cosine at least {agreement.min():.6f}; elements differ by "
+        f"{error.max():.1e} at most, {np.sqrt(np.mean(error**2)):.1e} root mean square"
     )
     return float(agreement.min())

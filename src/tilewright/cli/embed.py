@@ -17,7 +17,7 @@ from tilewright.cli.embedding import (
     encoder_package,
     fitting_tokens,
 )
-from tilewright.files import writing_atomically
+from tilewright.files import check_writable, writing_atomically
 from tilewright.target.geometry import TILES
 
 _MOST_BATCH = 8
@@ -43,11 +43,15 @@ def embed(
 ) -> None:
     """Embed sentences on an emulated chip, and print the nearest of each with its cosine."""
     check_sentences(sentences)
+    if output is not None:
+        check_writable(output)
     format = weights_format(weights)
     model = named_checkpoint(checkpoint)
     texts = model.tokenise(sentences, tokens)
     sizes = Sizes(
-        batch or min(len(sentences), _MOST_BATCH), tokens or fitting_tokens(model, texts), tiles
+        min(len(sentences), _MOST_BATCH) if batch is None else batch,
+        fitting_tokens(model, texts) if tokens is None else tokens,
+        tiles,
     )
     made = encoder_package(model, sizes, format)
     with made.application:
@@ -63,7 +67,8 @@ def embed(
     )
     cut = int(texts.truncated.sum())
     if cut:
-        print(f"{cut} of {len(sentences)} texts were cut to {model.most_tokens} tokens")
+        most = min(sizes.tokens, model.most_tokens)
+        print(f"{cut} of {len(sentences)} texts were cut to {most} tokens")
 
 
 def nearest_lines(sentences: list[str], similar: Floats) -> list[str]:

@@ -84,9 +84,11 @@ def cosines(one: Floats, other: Floats) -> Floats:
 
 
 def check_sentences(sentences: Sequence[str]) -> None:
-    """Raises `TilewrightError` if there are none, or empty ones."""
-    if not sentences or not all(sentence.strip() for sentence in sentences):
-        raise TilewrightError("give one sentence or more, each with some text")
+    """Raises `TilewrightError` for those without text, by their numbers from 1 on."""
+    empty = [number for number, text in enumerate(sentences, 1) if not text.strip()]
+    if empty:
+        which = ", ".join(map(str, empty))
+        raise TilewrightError(f"sentence {which} of {len(sentences)} is empty; give some text")
 
 
 def _batches(texts: TokenBatch, size: int) -> list[TokenBatch]:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tilewright.errors import TilewrightError
-from tilewright.files import FileError
+from tilewright.files import FileError, check_writable
 from tilewright.package import Application, Profile, Role, open_package, read_profile
 from tilewright.profile import (
     PARTS,
@@ -53,6 +53,8 @@ def profile(
     as_json: Annotated[bool, typer.Option("--json", help="Print the same as JSON.")] = False,
 ) -> None:
     """Print where the cycles of a run go."""
+    if perfetto is not None:
+        check_writable(perfetto)
     found, is_plan = _read(file, is_run)
     analysis = analyse(found)
     groups = grouped(analysis, group_by)

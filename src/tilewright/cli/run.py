@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tilewright.cli.cycles import cycles_text
 from tilewright.cli.progress import progress
 from tilewright.errors import TilewrightError
-from tilewright.files import FileError, writing_atomically
+from tilewright.files import FileError, check_writable, writing_atomically
 from tilewright.package import Role, open_package, write_profile
 from tilewright.runtime import Limits, check_inputs, open_device
 
@@ -55,6 +55,8 @@ def run(
         places = _places(
             outputs or [], [name for name in names if plan is None or name != plan.tensor]
         )
+        for place in (*places.values(), *([] if profile is None else [profile])):
+            check_writable(place)
         limits = None if limit is None else Limits(mark=limit, completion=limit)
         with progress(), open_device(device, limits=limits) as opened:
             check_inputs(application, arrays)

@@ -75,15 +75,19 @@ class EncoderConfig:
 
 
 def read_config(settings: Settings) -> EncoderConfig | None:
-    """The encoder that `settings` describes; `None` if `settings` gained faults."""
-    before = len(settings.faults)
+    """The encoder that `settings` describes, `None` if its sizes are not known.
+
+    `settings` gain faults for these, and for an activation or variant that is not supported, which
+    says nothing against comparing tensors.
+    """
     _check_variants(settings)
     model_type = settings.choice("model_type", FAMILIES)
     if model_type is None:
         return None
     family = FAMILIES[model_type]
-    padding = settings.whole("pad_token_id", family.padding_token, least=0, most=MOST_ROWS)
     activation = settings.choice(family.setting("hidden_act"), ACTIVATIONS, "gelu")
+    before = len(settings.faults)
+    padding = settings.whole("pad_token_id", family.padding_token, least=0, most=MOST_ROWS)
     config = EncoderConfig(
         model_type=model_type,
         layers=settings.whole(family.setting("num_hidden_layers"), most=MOST_LAYERS),

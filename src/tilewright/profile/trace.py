@@ -41,8 +41,8 @@ def write_trace(analysis: Analysis, path: Path, tiles: Iterable[int] | None = No
     missing = np.setdiff1d(chosen, analysis.steps.tiles.tile)
     if missing.size:
         raise TilewrightError(
-            f"tile {missing[0]} took no samples; the profile has {analysis.tiles} tiles, from "
-            f"{analysis.steps.tiles.tile[:1].tolist()} on"
+            f"tile {missing[0]} took no samples; {analysis.tiles} did, from "
+            f"{analysis.steps.tiles.tile.min()} to {analysis.steps.tiles.tile.max()}"
         )
     events = chain(_names(chosen), _chip_events(analysis), _tile_events(analysis, chosen))
     with writing_atomically(path) as file:

@@ -77,7 +77,7 @@ def test_weights_of_eight_bits(small: Checkpoint) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tiles", [1, 16, 368, 1472])
-@pytest.mark.parametrize(("batch", "tokens"), [(1, 5), (4, 40), (1, 256)])
+@pytest.mark.parametrize(("batch", "tokens"), [(1, 5), (4, 40), (8, 17), (1, 256)])
 def test_small_checkpoints_on_many_tiles(
     tmp_path: Path, batch: int, tokens: int, tiles: int
 ) -> None:

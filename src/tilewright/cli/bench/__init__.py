@@ -6,6 +6,7 @@ docs/bench.md.
 """
 
 import json
+import sys
 from importlib import import_module
 from typing import Annotated
 
@@ -35,7 +36,8 @@ BENCHMARKS = {
 
 def bench(
     name: Annotated[
-        str | None, typer.Argument(help="Which benchmark; all of them if left out.")
+        str | None,
+        typer.Argument(help=f"One of {', '.join(BENCHMARKS)}; all of them if left out."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a list of figures as JSON.")
@@ -45,7 +47,10 @@ def bench(
     if name is not None and name not in BENCHMARKS:
         raise TilewrightError(f"no benchmark '{name}'; there are: {', '.join(BENCHMARKS)}")
     chosen = [name] if name is not None else list(BENCHMARKS)
-    figures = [figure for each in chosen for figure in figures_of(each)]
+    figures = []
+    for each in chosen:
+        print(f"{each} …", file=sys.stderr)
+        figures += figures_of(each)
     if as_json:
         print(json.dumps([figure.as_json() for figure in figures], indent=2))
         return

@@ -97,29 +97,34 @@ def memory_use(graph: MidGraph) -> MemoryUse:
 def residents_pack(graph: MidGraph, use: MemoryUse) -> bool:
     """Whether what stays finds room in pieces: each in one of the two regions of memory.
 
-    Values that a repeat goes along are one piece. What comes and goes is counted to the
-    interleaved region.
+    Values that a repeat goes along are one piece, and so is what comes and goes. What needs
+    interleaved memory is in its region, before all else chooses.
     """
-    free = [REGION1_BASE - RUNTIME_STATE[1], MEMORY_END - REGION1_BASE - use.live - use.working]
-    for size in sorted(_resident_pieces(graph), reverse=True):
-        place = free.index(max(free))
+    pieces = _resident_pieces(graph)
+    passing = use.interleaved - sum(size for is_bound, size in pieces if is_bound)
+    pieces += [(True, passing), (False, max(0, use.live + use.working - passing))]
+    free = [REGION1_BASE - RUNTIME_STATE[1], MEMORY_END - REGION1_BASE]
+    for is_bound, size in sorted(pieces, reverse=True):
+        place = 1 if is_bound else free.index(max(free))
         if size > free[place]:
             return False
         free[place] -= size
     return True
 
 
-def _resident_pieces(graph: MidGraph) -> list[int]:
+def _resident_pieces(graph: MidGraph) -> list[tuple[bool, int]]:
+    """Of each piece, whether it needs interleaved memory, and its bytes."""
+    residents = {source.value.id: source.value for source in graph.sources if _is_resident(source)}
     pieces = {
-        source.value.id: source.value.storage.layout.shard_bytes
-        for source in graph.sources
-        if _is_resident(source)
+        id: (is_interleaved(value), value.storage.layout.shard_bytes)
+        for id, value in residents.items()
     }
     for step, _ in walk_steps(graph.steps):
         for sequence in step.sequences if isinstance(step, MidRepeat) else ():
             along = dict.fromkeys(each.id for each in sequence.values if each.id in pieces)
             if along:
-                pieces[min(along)] = sum(pieces.pop(each) for each in along)
+                is_bound = pieces[min(along)][0]
+                pieces[min(along)] = (is_bound, sum(pieces.pop(each)[1] for each in along))
     return list(pieces.values())
 
 
