@@ -1,5 +1,6 @@
 """Files are replaced whole or not at all."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,22 @@ def test_both_ways_give_the_same_file(tmp_path: Path, monkeypatch: pytest.Monkey
     assert unnamed.read_bytes() == named.read_bytes()
     assert unnamed.stat().st_mode == named.stat().st_mode
     assert sorted(tmp_path.iterdir()) == [named, unnamed]
+
+
+def test_what_is_no_file_is_written_to(tmp_path: Path) -> None:
+    """As people expect of /dev/stdout; and links stay links."""
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_atomically(pipe, b"content")
+    assert os.read(reader, 100) == b"content"
+    os.close(reader)
+    link.symlink_to(tmp_path / "file")
+    write_atomically(link, b"content")
+    assert link.is_symlink()
+    assert (tmp_path / "file").read_bytes() == b"content"
+    with pytest.raises(FileError, match="Is a directory"):
+        write_atomically(tmp_path, b"content")
 
 
 @pytest.mark.parametrize("has_unnamed", [True, False])

@@ -45,11 +45,17 @@ def writing_atomically(path: Path) -> Iterator[BinaryIO]:
     """A file to write to, which replaces `path` when the block ends without an exception.
 
     Until then the content has no name where the system allows that, so that even a process that
-    is killed leaves nothing behind; elsewhere it is a temporary file in the same folder. Raises
-    `FileError` for what the system refuses, inside the block as well.
+    is killed leaves nothing behind; elsewhere it is a temporary file in the same folder. What a
+    link leads to is replaced, not the link. Devices and pipes are written to. Raises `FileError`
+    for what the system refuses, inside the block as well.
     """
     try:
-        with _unnamed_file(path) or _temporary_file(path) as file:
+        place = path.resolve() if path.is_symlink() else path
+        if place.exists() and not place.is_file():
+            opened: AbstractContextManager[BinaryIO] = place.open("wb")
+        else:
+            opened = _unnamed_file(place) or _temporary_file(place)
+        with opened as file:
             yield file
     except OSError as error:
         raise FileError(f"cannot write {path}: {error.strerror}") from error

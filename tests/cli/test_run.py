@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.lib.format import write_array_header_1_0
 from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
@@ -24,6 +25,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_package(programs.application(), tmp_path / "sum.ipuexe")
     np.save(tmp_path / "x.npy", X)
     save_file({"layer.w": W}, tmp_path / "w.safetensors")
+    with (tmp_path / "vast.npy").open("wb") as file:
+        write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": (2**50,)})
     return tmp_path
 
 
@@ -67,12 +70,16 @@ def test_a_package_is_run_for_its_profile(folder: Path) -> None:
         (["--input", "x"], "--input has 'x'; expected NAME=FILE.npy"),
         (["--input", "x=y.npy"], "cannot read y.npy: No such file"),
         (["--input", "x=w.safetensors"], "w.safetensors is no array in NumPy's .npy format"),
-        (["--output", "nowhere"], "there is no such folder"),
+        (["--output", "nowhere"], "cannot write nowhere/y.npy: there is no folder nowhere"),
         (["--output", "z=z.npy"], "the package has no output 'z'; it has: y"),
         (["--output", "profile.cycles=z.npy"], "has no output 'profile.cycles'"),
         (["--input", "x=x.npy"], "expects 1 parameters when it is loaded"),
         (["--parameters", "w.safetensors"], "'x' is missing: int32"),
         (["--device", "card"], "no device 'card'"),
+        (["--input", "x=x.npy", "--input", "x=x.npy"], "--input has 'x' twice"),
+        (["--output", "y=z.npy", "--output", "y=z.npy"], "--output has 'y' twice"),
+        (["--limit", "0"], "--limit has 0; expected seconds above 0"),
+        (["--input", "x=vast.npy"], "vast.npy holds an array that takes more memory than there is"),
     ],
 )
 def test_what_is_wrong_is_told(folder: Path, arguments: list[str], message: str) -> None:

@@ -119,3 +119,25 @@ def test_another_kernel_is_a_fault_on_the_chip(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr("tilewright.codegen.emit.calls.reduce_calls", wrong)
     assert stage_of(Passes()) == (Stage.CHIP, "brought together")
+
+
+def test_faults_within_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The iteration is told, too."""
+    graph = ComputeGraph("layers")
+    x = graph.input("x", (4, 8))
+    with graph.repeat(2) as body:
+        value = body.carry(x)
+        summed = graph.reduce_sum(value, keep=True, name="brought together")
+        body.yields(graph.tanh(value - summed, name="bounded"))
+    graph.output("y", body.results[0])
+
+    def wrong(*given: Any) -> Iterator[Call]:
+        for call in reduce_calls(*given):
+            yield replace(call, kernel="reduce_max_f16")
+
+    monkeypatch.setattr("tilewright.codegen.emit.calls.reduce_calls", wrong)
+    given = {"x": np.random.default_rng(0).normal(size=(4, 8))}
+    deviation = find_deviation(graph, given, PipelineConfig(tiles=1))
+    assert deviation is not None
+    assert deviation.stage is Stage.CHIP
+    assert deviation.operation == "brought together in iteration 1"

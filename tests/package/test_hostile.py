@@ -45,7 +45,7 @@ def _manifest_size(data: bytes | bytearray) -> int:
     return 8 + 8 * int.from_bytes(data[4:8], "little")
 
 
-def _sealed(data: bytearray) -> bytearray:
+def sealed(data: bytearray) -> bytearray:
     """With the right hash of the manifest, as whoever means harm would write it."""
     size = _manifest_size(data)
     if size + 32 <= len(data):
@@ -78,7 +78,7 @@ def _grow(data: bytearray, limit: int, dice: random.Random) -> None:
     data += dice.randbytes(dice.randrange(1, 200))
 
 
-def _mutated(good: bytes, dice: random.Random) -> tuple[bytes, bool]:
+def mutated(good: bytes, dice: random.Random) -> tuple[bytes, bool]:
     """A broken file, and whether it has a right hash again."""
     data = bytearray(good)
     is_sealed = dice.random() < 0.8
@@ -88,7 +88,7 @@ def _mutated(good: bytes, dice: random.Random) -> tuple[bytes, bool]:
         dice.choice(changes)(data, limit, dice)
     if dice.random() < 0.05:
         dice.choice([_truncate, _grow])(data, limit, dice)
-    return bytes(_sealed(data) if is_sealed else data), is_sealed
+    return bytes(sealed(data) if is_sealed else data), is_sealed
 
 
 def _use_all(application: Application) -> None:
@@ -130,7 +130,7 @@ def _lies_apart(application: Application, tile: int) -> None:
 
 def _fuzz(good: bytes, path: Path, seeds: range) -> Iterator[str]:
     for seed in seeds:
-        data, is_sealed = _mutated(good, random.Random(seed))
+        data, is_sealed = mutated(good, random.Random(seed))
         path.write_bytes(data)
         try:
             application = open_package(path)
@@ -188,7 +188,7 @@ def test_any_flipped_bit_is_noticed(good: bytes, tmp_path: Path) -> None:
     ("start", "message"),
     [
         (b"", "cut off: it has only 0 bytes"),
-        (b"\x7fELF" + bytes(100), "does not begin as packages and profiles do"),
+        (b"\x7fELF" + bytes(100), "is no file of tilewright's"),
         (bytes(4) + b"\xff\xff\xff\xff" + bytes(100), "a message of 34,359,738,368 bytes"),
         (bytes(4) + (5).to_bytes(4, "little") + bytes(40), "cut off"),
     ],
@@ -333,7 +333,7 @@ def test_mutated_profiles(tmp_path: Path) -> None:
         data = bytearray(good)
         _number(data, len(data) - 32, dice)
         is_same = bytes(data) == good
-        path.write_bytes(_sealed(data) if seed % 2 else data)
+        path.write_bytes(sealed(data) if seed % 2 else data)
         try:
             found = read_profile(path)
             assert seed % 2 or is_same

@@ -103,7 +103,7 @@ def test_damaged_profiles(tmp_path: Path) -> None:
         (good[:-1], "is damaged"),
         (good + b"x", "is damaged"),
         (good[:-1] + bytes([good[-1] ^ 1]), "does not have the hash"),
-        (b"\x7fELF" + good, "does not begin as packages and profiles do"),
+        (b"\x7fELF" + good, "is no file of tilewright's"),
         (b"", "cut off"),
     ):
         path.write_bytes(data)

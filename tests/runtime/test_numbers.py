@@ -95,3 +95,11 @@ def test_what_does_not_fit(
 ) -> None:
     with pytest.raises(ValueError, match=f"tensor 'x' .*{told}"):
         to_stored(tensor(element), given_numbers)
+
+
+def test_narrow_floats_of_files() -> None:
+    """bfloat16 is what many checkpoints hold."""
+    narrow = np.array([1.5, -3e-5, np.nan], ml_dtypes.bfloat16)
+    for element in (ElementType.F32, ElementType.F16):
+        expected = narrow.astype(np.float32).astype(element.dtype)
+        assert to_stored(tensor(element), narrow).tobytes() == expected.tobytes()

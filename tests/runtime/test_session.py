@@ -15,7 +15,7 @@ from tests.driver.wrapping import Interrupted, MarkStuck, PagesLost, Recording
 from tilewright.driver import SyncGroup, Transport
 from tilewright.driver.emulated import LOADER, EmulatedTransport
 from tilewright.files import FileError
-from tilewright.package import Application, PackageError, Source
+from tilewright.package import Application, Source
 from tilewright.runtime import (
     DeviceTimeout,
     InputError,
@@ -176,7 +176,7 @@ def test_parameters_that_do_not_fit(tmp_path: Path, package: Application, w: Num
     with open_device() as device:
         with pytest.raises(InputError, match=r"expects 1 parameters .*'layer.w'"):
             device.load(package)
-        with pytest.raises(PackageError, match=r"lacks parameters: layer\.w"):
+        with pytest.raises(InputError, match=r"'layer\.w' is missing: int32 \(64, 16\)"):
             device.load(package, path)
         with pytest.raises(InputError, match=r"'layer\.w': tensor 'w' has shape"):
             device.load(package, {"layer.w": w[1:]})
@@ -187,6 +187,8 @@ def test_parameters_that_do_not_fit(tmp_path: Path, package: Application, w: Num
             device.load(package, tmp_path / "nowhere")
         with pytest.raises(InputError, match="holds all its parameters"):
             device.load(programs.application(parameters=Source.BLOB), {"w": w})
+        with pytest.raises(InputError, match="holds all its parameters"):
+            device.load(programs.application(parameters=Source.BLOB), path)
 
 
 # -- failures -------------------------------------------------------------------------------------

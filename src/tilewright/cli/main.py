@@ -21,6 +21,7 @@ COMMANDS = {
     "exchange": "Timed exchange phases.",
     "kernel": "List kernels, and run them against their references.",
     "plan": "Plan a graph: formats, grids, predicted cycles and memory.",
+    "check": "Find the first stage of a build that goes wrong, and the operation.",
     "compile": "Compile the encoder of a checkpoint into a package.",
     "run": "Run a package on a device, and print or write its outputs.",
     "embed": "Embed sentences on an emulated chip, and print the nearest of each with its cosine.",

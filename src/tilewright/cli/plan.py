@@ -1,7 +1,6 @@
 """`tilewright plan GRAPH`: how a graph would run, and what it is predicted to cost."""
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,11 +8,9 @@ from rich.console import Console
 from rich.table import Table
 
 from tilewright.cli.examples import EXAMPLES
+from tilewright.cli.graphs import read_graph
 from tilewright.codegen import mid
 from tilewright.codegen.mid import KernelPolicy, PipelineConfig, PlanReport, ReportRow
-from tilewright.errors import TilewrightError
-from tilewright.files import read_bytes
-from tilewright.graph import ComputeGraph, parse_graph
 from tilewright.target.geometry import TILES
 
 _ABBREVIATIONS = {
@@ -48,7 +45,7 @@ def plan(
     config = PipelineConfig(
         tiles=tiles, model=mid.cost_model(model), most_copies=copies, policy=policy
     )
-    planned = mid.plan(_read(graph), config)
+    planned = mid.plan(read_graph(graph), config)
     if show_graph:
         print(planned.graph, end="")
         return
@@ -57,22 +54,6 @@ def plan(
         print(json.dumps(made.as_json(), indent=2))
         return
     _print(made)
-
-
-def _read(name: str) -> ComputeGraph:
-    path = Path(name)
-    if name in EXAMPLES and not path.exists():
-        return EXAMPLES[name]()
-    if not path.exists():
-        raise TilewrightError(
-            f"there is no file '{name}', and no example of that name; examples are: "
-            + ", ".join(EXAMPLES)
-        )
-    try:
-        text = read_bytes(path).decode()
-    except UnicodeDecodeError as fault:
-        raise TilewrightError(f"{path} is not text in UTF-8: {fault}") from fault
-    return parse_graph(text, str(path))
 
 
 def _print(made: PlanReport) -> None:

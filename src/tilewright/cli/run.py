@@ -14,7 +14,7 @@ from tilewright.cli.progress import progress
 from tilewright.errors import TilewrightError
 from tilewright.files import FileError, check_writable, writing_atomically
 from tilewright.package import Role, open_package, write_profile
-from tilewright.runtime import open_device
+from tilewright.runtime import Limits, check_inputs, open_device
 
 
 def run(
@@ -34,10 +34,19 @@ def run(
         Path | None, typer.Option(help="Write cycles by step and tile (.ipuprof).")
     ] = None,
     repeat: Annotated[int, typer.Option(min=1, help="Run so often, with the same inputs.")] = 1,
+    limit: Annotated[
+        float | None,
+        typer.Option(
+            help="Seconds of the device's time for the program until it waits for the host."
+        ),
+    ] = None,
     device: Annotated[str, typer.Option(help="The device to run on.")] = "emulator",
 ) -> None:
     """Run a package on a device, and print or write its outputs."""
-    arrays = dict(_read_input(each) for each in inputs or [])
+    if limit is not None and not limit > 0:
+        raise TilewrightError(f"--limit has {limit:g}; expected seconds above 0")
+    files = _named_files(inputs or [], "--input")
+    arrays = {name: _read_array(place) for name, place in files.items()}
     with open_package(file) as application:
         plan = application.profile_plan
         if profile is not None and plan is None:
@@ -48,32 +57,42 @@ def run(
         )
         for place in (*places.values(), *([] if profile is None else [profile])):
             check_writable(place)
-        with (
-            progress(),
-            open_device(device) as opened,
-            opened.load(application, parameters) as session,
-        ):
-            for _ in range(repeat):
-                start = perf_counter()
-                result = session.run(arrays)
-                seconds = perf_counter() - start
-                print(f"{cycles_text([result])}; emulated in {seconds:.2f} s")
-            if profile is not None:
-                write_profile(session.profile(), profile)
+        limits = None if limit is None else Limits(mark=limit, completion=limit)
+        with progress(), open_device(device, limits=limits) as opened:
+            check_inputs(application, arrays)
+            with opened.load(application, parameters) as session:
+                for _ in range(repeat):
+                    start = perf_counter()
+                    result = session.run(arrays)
+                    seconds = perf_counter() - start
+                    print(f"{cycles_text([result])}; emulated in {seconds:.2f} s")
+                if profile is not None:
+                    write_profile(session.profile(), profile)
     _put(result.outputs, places)
 
 
-def _read_input(text: str) -> tuple[str, NDArray[Any]]:
-    name, place = _named_file(text, "--input")
+def _read_array(place: Path) -> NDArray[Any]:
     try:
         array = np.load(place, allow_pickle=False)
     except OSError as error:
         raise FileError(f"cannot read {place}: {error.strerror or error}") from error
+    except MemoryError as error:
+        raise FileError(f"{place} holds an array that takes more memory than there is") from error
     except (ValueError, EOFError) as error:
         raise FileError(f"{place} is no array in NumPy's .npy format: {error}") from error
     if not isinstance(array, np.ndarray):
         raise FileError(f"{place} holds several arrays; expected one, in NumPy's .npy format")
-    return name, array
+    return array
+
+
+def _named_files(texts: list[str], option: str) -> dict[str, Path]:
+    places: dict[str, Path] = {}
+    for text in texts:
+        name, place = _named_file(text, option)
+        if name in places:
+            raise TilewrightError(f"{option} has '{name}' twice")
+        places[name] = place
+    return places
 
 
 def _named_file(text: str, option: str) -> tuple[str, Path]:
@@ -86,17 +105,15 @@ def _named_file(text: str, option: str) -> tuple[str, Path]:
 def _places(texts: list[str], names: list[str]) -> dict[str, Path]:
     """Where outputs are written, by name; those that are not named are printed."""
     places: dict[str, Path] = {}
-    for text in texts:
-        if "=" not in text:
-            folder = Path(text)
-            if not folder.is_dir():
-                raise FileError(f"--output {text}: there is no such folder")
-            places |= {name: folder / f"{name}.npy" for name in names}
-            continue
-        name, place = _named_file(text, "--output")
+    for folder in (Path(text) for text in texts if "=" not in text):
+        places |= {name: folder / f"{name}.npy" for name in names}
+    for name, place in _named_files([text for text in texts if "=" in text], "--output").items():
         if name not in names:
             raise TilewrightError(f"the package has no output '{name}'; it has: {', '.join(names)}")
         places[name] = place
+    for place in places.values():
+        if not place.parent.is_dir():
+            raise FileError(f"cannot write {place}: there is no folder {place.parent}")
     return places
 
 

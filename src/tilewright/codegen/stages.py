@@ -19,6 +19,7 @@ from tilewright.codegen.low import TileSchedule, lifetimes, lower
 from tilewright.codegen.low.check import misplaced
 from tilewright.codegen.mid import MidGraph, PipelineConfig, evaluate_mid, plan
 from tilewright.codegen.mid.midgraph import MidOperation, MidRepeat, MidValue
+from tilewright.codegen.mid.unrolling import unrolled
 from tilewright.codegen.mid.verify import find_faults
 from tilewright.emulator.chip import Chip, End
 from tilewright.emulator.images import Piece, TileImage
@@ -198,19 +199,37 @@ def _in_outputs(
 def _first_on_chip(
     planned: MidGraph, arrays: Arrays, passes: Passes, tolerance: Tolerance
 ) -> str | None:
-    """The first operation whose result deviates, by programs that end behind one each: of those
-    outside repeats, a repeat being one of them."""
-    ends = list(range(1, len(planned.steps) + 1))
-    low, high = 0, len(ends) - 1
-    if not ends or not _deviates(planned, ends[high], arrays, passes, tolerance):
+    """The first operation whose result deviates, by programs that end behind one each.
+
+    That of an iteration, if the repeat that deviates does without its loop as well.
+    """
+
+    def first(graph: MidGraph, low: int) -> int | None:
+        """The number of a step, from `low` on."""
+        high = len(graph.steps) - 1
+        if high < low or not _deviates(graph, high + 1, arrays, passes, tolerance):
+            return None
+        while low < high:
+            middle = (low + high) // 2
+            if _deviates(graph, middle + 1, arrays, passes, tolerance):
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    found = first(planned, 0)
+    if found is None:
         return None
-    while low < high:
-        middle = (low + high) // 2
-        if _deviates(planned, ends[middle], arrays, passes, tolerance):
-            high = middle
-        else:
-            low = middle + 1
-    return planned.steps[low].provenance.operation
+    step = planned.steps[found]
+    if isinstance(step, MidRepeat):
+        before, through = (
+            unrolled(replace(planned, steps=planned.steps[:end], outputs=()))
+            for end in (found, found + 1)
+        )
+        inside = first(through, len(before.steps))
+        if inside is not None:
+            step = through.steps[inside]
+    return step.provenance.operation
 
 
 def _deviates(

@@ -15,6 +15,8 @@ FINISH = "finish"
 RENDEZVOUS = "rendezvous"
 SAMPLE_FROM = "sample_from"
 SAMPLE = "sample_cycles"
+SAMPLE_CYCLES = 33
+"""From the call of `sample_cycles` to its return, on the emulated chip."""
 ADVANCE = "advance_words"
 """Adds to the words of a table."""
 

@@ -60,7 +60,7 @@ def wait_until(
         if is_late:
             if watch is not None:
                 watch()
-            raise DeviceTimeout(f"time-out: {what} took more than {limit:g} s")
+            raise DeviceTimeout(f"time-out: {what} took more than {limit:g} s of the device's time")
         polls += 1
         if watch is not None and polls == next_watch:
             watch()

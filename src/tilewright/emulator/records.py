@@ -89,8 +89,10 @@ last, `pc` at which instruction, `zone` at which barrier; `instructions` counts 
 executed.
 """
 
-_FIRST_ROOM = 64
-"""Events of a tile for which there is room from the start. It is doubled when it is full."""
+_FIRST_ROOM = 1024
+"""Events of a tile for which there is room from the start. It is doubled when it is full.
+
+Most tiles stay within it, whose logs are gathered together; memory is taken when it is written."""
 
 _EVENT_NUMBERS = EVENT.itemsize // 8
 

@@ -3,6 +3,9 @@
 Sources take turns in the order of the moments in which they could send next, on a clock that has
 no skew between tiles. The one whose turn it is looks at a few of its messages and takes one that
 can leave soonest, or nearly so, and whose receivers have most left to receive.
+
+Lanes fill and what is left to receive shrinks, so that what was found for a message when it was
+looked at last is a bound for what would be found now: most need no second look.
 """
 
 from heapq import heapify, heappop, heappush
@@ -11,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tilewright.compiled import compiled
-from tilewright.exchange.messages import TO_ROW_END
+from tilewright.exchange.messages import TO_ROW_END, Flags
 from tilewright.exchange.phase import Ints
 from tilewright.exchange.timeline import (
     NOTHING,
@@ -20,16 +23,16 @@ from tilewright.exchange.timeline import (
     Timeline,
     after_all,
     earliest,
-    new_events,
-    new_lane,
+    least_end,
+    new_timeline,
     place,
 )
+from tilewright.target.row_events import LATE_MEMBER_DELAY
 
 _LOOKED_AT = 256
-"""Messages of a source that are compared before one is taken."""
+"""Queues of a source that are compared before a message is taken."""
 _TURNS_PASSED = 8
 """How often a source lets others go first before it places its message all the same."""
-_EVENTS_PER_SEND, _EVENTS_PER_RECEIVE = 2, 5
 
 
 class Relays(NamedTuple):
@@ -47,49 +50,158 @@ class Relays(NamedTuple):
 class Order(NamedTuple):
     """How to choose. Messages are sorted by source, each tile's in order of preference.
 
-    `start` tells where each tile's start. `urgency` counts in events; of messages that can leave
-    within `tolerance` events of the soonest, the most urgent is taken.
+    `queue` numbers queues of messages with the same source and receivers in the order of their
+    first messages; only the first that is left of each is looked at, so one that waits for others
+    is a queue by itself. `urgency` counts in events; of messages that can leave within `tolerance`
+    events of the soonest, the most urgent is taken.
     """
 
-    start: Ints
+    queue: Ints
     urgency: Ints
     tolerance: int
 
 
-@compiled
+class Queues(NamedTuple):
+    """Per queue: its first message, and the next queue of its source, `NOTHING` if there is none.
+
+    Bounds for the first message: `soonest`, an event before which it cannot leave behind all that
+    is placed, and the most that a receiver of it still receives, `pressure`. `following` is the
+    next in the queue, per message; `head` the first queue, per tile.
+    """
+
+    first: Ints
+    other: Ints
+    soonest: Ints
+    pressure: Ints
+    following: Ints
+    head: Ints
+
+
+class _Progress(NamedTuple):
+    """What is known while messages are placed.
+
+    Per message: the event in which it leaves, and the message that kept it from leaving earlier;
+    the event before which it cannot leave because of what it waits for, and which message that is;
+    how many receivers it waits for. Per tile: items that it sends or lends its bus for, and that it
+    receives, in all; that it still sends, and still receives; how often it let others go first; and
+    whether all that it has left waits. `found` has room for queues that are looked at, `blocker`
+    for one message.
+    """
+
+    first: Ints
+    blockers: Ints
+    bound: Ints
+    bound_by: Ints
+    waiting: Ints
+    sent: Ints
+    received: Ints
+    to_send: Ints
+    to_receive: Ints
+    passed: Ints
+    asleep: Flags
+    found: Ints
+    blocker: Ints
+
+
 def list_schedule(
-    tiles: int, sends: Sends, receivers: Receivers, relays: Relays, order: Order, skew: Ints
-) -> tuple[Ints, Ints]:
+    tiles: int,
+    limit: int,
+    sends: Sends,
+    receivers: Receivers,
+    relays: Relays,
+    order: Order,
+    skew: Ints,
+) -> tuple[Ints, Ints] | None:
     """The event in which each message leaves, and the message that kept it from leaving earlier.
 
-    `skew` per tile is what to add to its events to compare them with those of others.
+    None if rows would not end by event `limit`. `skew` per tile is what to add to its events to
+    compare them with those of others.
     """
-    state = _new_timeline(tiles, sends, receivers)
+    progress = _new_progress(tiles, sends, receivers, relays)
+    queues = _new_queues(tiles, order.queue, sends.source, int(progress.received.max()))
+    state = new_timeline(tiles, limit, sends, receivers)
+    if not _place_all(limit, state, sends, receivers, relays, order, skew, queues, progress):
+        return None
+    return progress.first, progress.blockers
+
+
+# What compiled code works on is made outside of it: making arrays is long to compile, and an array
+# of a tuple made in compiled code was seen to lose what is subtracted from its elements.
+
+
+def _new_progress(tiles: int, sends: Sends, receivers: Receivers, relays: Relays) -> _Progress:
+    """Nothing is placed yet."""
     messages = len(sends.source)
-    first = np.zeros(messages, np.int64)
-    blockers = np.full(messages, NOTHING, np.int64)
-    bound = np.ones(messages, np.int64)
-    bound_by = np.full(messages, NOTHING, np.int64)
-    waiting = relays.waiting.copy()
-    to_send, to_receive = _pressures(tiles, sends, receivers)
-    following = np.full(messages, NOTHING, np.int64)
-    head = np.full(tiles, NOTHING, np.int64)
+    counts = np.diff(sends.receiver_start)
+    lends = sends.partner != NOTHING
+    to_send = _sums(sends.source, sends.items, tiles)
+    received = _sums(receivers.tile, np.repeat(sends.items, counts), tiles)
+    return _Progress(
+        first=np.zeros(messages, np.int64),
+        blockers=np.full(messages, NOTHING),
+        bound=np.ones(messages, np.int64),
+        bound_by=np.full(messages, NOTHING),
+        waiting=relays.waiting.copy(),
+        sent=to_send + _sums(sends.partner[lends], sends.items[lends], tiles),
+        received=received,
+        to_send=to_send,
+        to_receive=received.copy(),
+        passed=np.zeros(tiles, np.int64),
+        asleep=np.zeros(tiles, np.bool_),
+        found=np.zeros(_LOOKED_AT, np.int64),
+        blocker=np.full(1, NOTHING),
+    )
+
+
+def _sums(tile: Ints, items: Ints, tiles: int) -> Ints:
+    """Items per tile."""
+    sums = np.zeros(tiles, np.int64)
+    np.add.at(sums, tile, items)
+    return sums
+
+
+def _new_queues(tiles: int, queue: Ints, source: Ints, most: int) -> Queues:
+    """All messages in their queues; no tile receives more than `most` items."""
+    order = np.argsort(queue, kind="stable")
+    is_first = np.diff(queue[order], prepend=NOTHING) != 0
+    first = order[is_first]
+    following = np.full(len(queue), NOTHING)
+    follows = ~is_first[1:]
+    following[order[:-1][follows]] = order[1:][follows]
+    tile = source[first]
+    other = np.arange(1, len(first) + 1)
+    other[np.diff(tile, append=NOTHING) != 0] = NOTHING
+    head = np.full(tiles, NOTHING)
+    head[tile[::-1]] = np.arange(len(first))[::-1]
+    soonest = np.zeros(len(first), np.int64)
+    return Queues(first, other, soonest, np.full(len(first), most), following, head)
+
+
+@compiled
+def _place_all(
+    limit: int,
+    state: Timeline,
+    sends: Sends,
+    receivers: Receivers,
+    relays: Relays,
+    order: Order,
+    skew: Ints,
+    queues: Queues,
+    progress: _Progress,
+) -> bool:
+    """Place all messages; False as soon as it is known that rows would not end by event `limit`."""
+    first, blockers, blocker = progress.first, progress.blockers, progress.blocker
+    bound, bound_by, waiting = progress.bound, progress.bound_by, progress.waiting
+    to_send, to_receive = progress.to_send, progress.to_receive
+    passed, asleep = progress.passed, progress.asleep
     heap = [(0, 0, 0) for _ in range(0)]
-    for tile in range(tiles):
-        for message in range(order.start[tile + 1] - 1, order.start[tile] - 1, -1):
-            following[message] = head[tile]
-            head[tile] = message
-        if head[tile] != NOTHING:
+    for tile in range(len(to_send)):
+        if to_send[tile] > 0:
             heap.append((0, -int(to_send[tile]), tile))
     heapify(heap)
-    passed = np.zeros(tiles, np.int64)
-    asleep = np.zeros(tiles, np.bool_)
-    blocker = np.full(1, NOTHING, np.int64)
     while heap:
         key, _, tile = heappop(heap)
-        best, soonest = _choose(
-            state, sends, receivers, order, head[tile], following, waiting, bound, to_receive
-        )
+        best, soonest = _choose(state, sends, receivers, order, queues, tile, progress)
         if best == NOTHING:
             asleep[tile] = True
             continue
@@ -99,15 +211,20 @@ def list_schedule(
             heappush(heap, (now, -int(to_send[tile]), tile))
             continue
         blocker[0] = bound_by[best]
-        soonest = earliest(state, sends, receivers, best, bound[best], blocker)
+        latest = limit - sends.latency[best]
+        soonest = earliest(state, sends, receivers, best, bound[best], latest, blocker)
+        if soonest == NOTHING:
+            return False
         passed[tile] = 0
         place(state, sends, receivers, best, soonest)
         first[best] = soonest
         blockers[best] = blocker[0]
-        _remove(head, following, tile, best)
+        _remove(queues, tile, order.queue[best])
         to_send[tile] -= sends.items[best]
         for each in range(sends.receiver_start[best], sends.receiver_start[best + 1]):
             to_receive[receivers.tile[each]] -= sends.items[best]
+        if not _can_end_by(limit, state, progress, sends, receivers, best):
+            return False
         for entry in range(relays.start[best], relays.start[best + 1]):
             reader, each = relays.readers[entry], relays.receivers[entry]
             slot = soonest + receivers.time[each]
@@ -119,38 +236,34 @@ def list_schedule(
             source = sends.source[reader]
             if waiting[reader] == 0 and asleep[source]:
                 asleep[source] = False
-                heappush(
-                    heap, (int(bound[reader] + skew[source]), -int(to_send[source]), int(source))
-                )
-        if head[tile] != NOTHING:
+                ready = int(bound[reader] + skew[source])
+                heappush(heap, (ready, -int(to_send[source]), int(source)))
+        if to_send[tile] > 0:
             heappush(heap, (now + int(sends.items[best]), -int(to_send[tile]), tile))
-    return first, blockers
+    return True
 
 
 @compiled
-def _new_timeline(tiles: int, sends: Sends, receivers: Receivers) -> Timeline:
-    sent = np.zeros(tiles, np.int64)
-    received = np.zeros(tiles, np.int64)
-    for message in range(len(sends.source)):
-        sent[sends.source[message]] += 1
-        if sends.partner[message] != NOTHING:
-            sent[sends.partner[message]] += 1
-    for each in range(len(receivers.tile)):
-        received[receivers.tile[each]] += 1
-    most = _EVENTS_PER_SEND * len(sends.source) + _EVENTS_PER_RECEIVE * len(receivers.tile)
-    return Timeline(new_lane(sent), new_lane(received), new_events(most))
-
-
-@compiled
-def _pressures(tiles: int, sends: Sends, receivers: Receivers) -> tuple[Ints, Ints]:
-    """Per tile: events in which it has to send, and slots in which it has to receive."""
-    to_send = np.zeros(tiles, np.int64)
-    to_receive = np.zeros(tiles, np.int64)
-    for message in range(len(sends.source)):
-        to_send[sends.source[message]] += sends.items[message]
-        for each in range(sends.receiver_start[message], sends.receiver_start[message + 1]):
-            to_receive[receivers.tile[each]] += sends.items[message]
-    return to_send, to_receive
+def _can_end_by(
+    limit: int,
+    state: Timeline,
+    progress: _Progress,
+    sends: Sends,
+    receivers: Receivers,
+    message: int,
+) -> bool:
+    """Whether what a message has left idle in lanes leaves room for all that is to come."""
+    source = sends.source[message]
+    if least_end(state.sends, source, int(progress.sent[source])) - 1 > limit:
+        return False
+    for each in range(sends.receiver_start[message], sends.receiver_start[message + 1]):
+        tile = receivers.tile[each]
+        end = least_end(state.receives, tile, int(progress.received[tile]))
+        # Points of a tile differ by this at most.
+        point = receivers.point[each] - LATE_MEMBER_DELAY
+        if end + point + TO_ROW_END > limit:
+            return False
+    return True
 
 
 @compiled
@@ -159,35 +272,52 @@ def _choose(
     sends: Sends,
     receivers: Receivers,
     order: Order,
-    head: int,
-    following: Ints,
-    waiting: Ints,
-    bound: Ints,
-    to_receive: Ints,
+    queues: Queues,
+    tile: int,
+    progress: _Progress,
 ) -> tuple[int, int]:
     """The message that a source takes, and about when it can leave: after all that is placed."""
-    found = np.empty(_LOOKED_AT, np.int64)
-    events = np.empty(_LOOKED_AT, np.int64)
-    count, soonest = 0, 0
-    message = head
-    while message != NOTHING and count < _LOOKED_AT:
-        if waiting[message] == 0:
-            event = max(int(bound[message]), after_all(state, sends, receivers, message))
-            if count == 0 or event < soonest:
-                soonest = event
-            found[count], events[count] = message, event
+    found, bound = progress.found, progress.bound
+    count, promising = 0, NOTHING
+    queue = queues.head[tile]
+    while queue != NOTHING and count < len(found):
+        if progress.waiting[queues.first[queue]] == 0:
+            found[count] = queue
             count += 1
-        message = following[message]
-    best, most = NOTHING, 0
-    for each in range(count):
-        if events[each] > soonest + order.tolerance:
-            continue
-        pressure = _pressure(sends, receivers, found[each], to_receive) + order.urgency[found[each]]
-        if best == NOTHING or pressure > most:
-            best, most = each, pressure
-    if best == NOTHING:
+            if promising == NOTHING or queues.soonest[queue] < queues.soonest[promising]:
+                promising = queue
+        queue = queues.other[queue]
+    if promising == NOTHING:
         return NOTHING, 0
-    return int(found[best]), int(events[best])
+    soonest = _look(state, sends, receivers, queues, promising, bound)
+    for entry in range(count):
+        if queues.soonest[found[entry]] <= soonest + order.tolerance:
+            event = _look(state, sends, receivers, queues, found[entry], bound)
+            soonest = min(soonest, event)
+    best, most = NOTHING, 0
+    for entry in range(count):
+        queue = found[entry]
+        message = queues.first[queue]
+        if queues.soonest[queue] > soonest + order.tolerance:
+            continue
+        bonus = order.urgency[message]
+        least = most if best == NOTHING or message > queues.first[best] else most - 1
+        if best != NOTHING and queues.pressure[queue] + bonus <= least:
+            continue
+        queues.pressure[queue] = _pressure(sends, receivers, message, progress.to_receive)
+        if best == NOTHING or queues.pressure[queue] + bonus > least:
+            best, most = queue, queues.pressure[queue] + bonus
+    return int(queues.first[best]), int(queues.soonest[best])
+
+
+@compiled
+def _look(
+    state: Timeline, sends: Sends, receivers: Receivers, queues: Queues, queue: int, bound: Ints
+) -> int:
+    """When the first message of a queue can leave after all that is placed; the queue learns it."""
+    message = queues.first[queue]
+    queues.soonest[queue] = max(int(bound[message]), after_all(state, sends, receivers, message))
+    return int(queues.soonest[queue])
 
 
 @compiled
@@ -200,11 +330,15 @@ def _pressure(sends: Sends, receivers: Receivers, message: int, to_receive: Ints
 
 
 @compiled
-def _remove(head: Ints, following: Ints, tile: int, message: int) -> None:
-    if head[tile] == message:
-        head[tile] = following[message]
+def _remove(queues: Queues, tile: int, queue: int) -> None:
+    """Take the first message from a queue of a tile, and what is empty then from the queues."""
+    queues.first[queue] = queues.following[queues.first[queue]]
+    if queues.first[queue] != NOTHING:
         return
-    before = head[tile]
-    while following[before] != message:
-        before = following[before]
-    following[before] = following[message]
+    if queues.head[tile] == queue:
+        queues.head[tile] = queues.other[queue]
+        return
+    before = queues.head[tile]
+    while queues.other[before] != queue:
+        before = queues.other[before]
+    queues.other[before] = queues.other[queue]

@@ -1,6 +1,5 @@
 """A schedule of a phase: when each message leaves, chosen as the best of a few list schedules."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,7 +18,11 @@ from tilewright.target.topology import PARTNER_BIT, logical_tiles
 _GOOD_ENOUGH = 1.01
 """Schedules are no longer improved when they are this close to the bound."""
 _EFFORT = 60_000
-"""Receives placed, over all schedules that are tried; one of each kind of messages always is."""
+"""Receives placed, over all schedules that are tried; each width always is."""
+_FIRST_LIMIT = 4
+"""Where the first schedule must end, in multiples of the bound; if it cannot, twice as late."""
+_MIXER = np.uint64(0x9E37_79B9_7F4A_7C15)
+"""Odd: products with it spread numbers over 64 bits."""
 _REPAIRS = 6
 """How often the messages that decide on the end are preferred in a further schedule."""
 
@@ -90,19 +93,20 @@ def schedule(phase: ExchangePhase) -> Schedule:
     Deterministic. Raises `PhaseError` for what no schedule can do: a cycle of relays, or a tile
     that would read and write a memory element at once.
     """
-    search = _Search(phase)
     if not phase.transfers:
         nothing = np.zeros(0, dtype=np.int64)
         no = np.zeros(0, dtype=np.bool_)
         return Schedule(make_messages(phase, no, no), nothing, nothing, 0)
+    search = _Search(phase)
     never = np.zeros(phase.transfers, dtype=np.bool_)
     wide, apart = can_be_wide(phase), _worth_splitting(phase)
     if wide.any():
         search.try_messages(wide, never)
-    search.try_messages(never, never)
-    if apart.any():
+    if not wide.any() or search.is_not_good:
+        search.try_messages(never, never)
+    if apart.any() and search.goes_on:
         search.try_messages(never, apart)
-    search.toggle_widths()
+    search.toggle_widths(wide)
     search.improve()
     return search.best
 
@@ -113,30 +117,40 @@ class _Search:
     def __init__(self, phase: ExchangePhase) -> None:
         self._phase = phase
         self._effort = 0
-        self._tried: list[tuple[Schedule, _Attempt]] = []
+        self._best: tuple[Schedule, _Attempt] | None = None
 
     @property
     def best(self) -> Schedule:
-        return self._best[0]
+        return self._leader[0]
 
     @property
-    def _best(self) -> "tuple[Schedule, _Attempt]":
-        return min(self._tried, key=lambda entry: entry[0].horizon)
+    def _leader(self) -> "tuple[Schedule, _Attempt]":
+        assert self._best is not None
+        return self._best
 
     @property
-    def _goes_on(self) -> bool:
-        return self.best.horizon > _GOOD_ENOUGH * self.best.bound and self._effort <= _EFFORT
+    def is_not_good(self) -> bool:
+        """Whether the best is not close to the bound."""
+        return self.best.horizon > _GOOD_ENOUGH * self.best.bound
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it is worth while to try more."""
+        return self.is_not_good and self._effort <= _EFFORT
 
     def try_messages(self, wide: Flags, apart: Flags) -> None:
-        """Make the first schedule of transfers that are sent so."""
-        messages = make_messages(self._phase, wide, apart)
-        self._take(_Attempt(messages, lower_bound(self._phase, apart)))
+        """Make the first schedule of transfers that are sent so, unless it cannot be better."""
+        bound = lower_bound(self._phase, apart)
+        if self._best is None or bound < self.best.horizon:
+            self._take(_Attempt(make_messages(self._phase, wide, apart), bound))
 
-    def toggle_widths(self) -> None:
-        """Send transfers that decide on the end in the other width, as long as that helps."""
-        able = can_be_wide(self._phase)
+    def toggle_widths(self, able: Flags) -> None:
+        """Send transfers that decide on the end in the other width, as long as that helps.
+
+        `able` are those that can be wide.
+        """
         never = np.zeros_like(able)
-        while able.any() and self._goes_on:
+        while able.any() and self.goes_on:
             best = self.best
             messages = best.messages
             wide = np.zeros_like(able)
@@ -151,18 +165,16 @@ class _Search:
 
     def improve(self) -> None:
         """Try other orders of the messages that did best."""
-        attempt = self._best[1]
-        while self._goes_on and self._take(attempt):
-            continue
+        attempt = self._leader[1]
+        while self.goes_on and attempt.has_more:
+            self._take(attempt)
 
-    def _take(self, attempt: "_Attempt") -> bool:
-        """The next schedule of an attempt; False if there is none."""
-        found = next(attempt.schedules, None)
-        if found is None:
-            return False
-        self._tried.append((found, attempt))
-        self._effort += len(found.messages.tile)
-        return True
+    def _take(self, attempt: "_Attempt") -> None:
+        """Keep the next schedule of an attempt if it is better; it is given up where it is not."""
+        self._effort += attempt.effort
+        found = attempt.take(None if self._best is None else self.best.horizon - 1)
+        if found is not None:
+            self._best = found, attempt
 
 
 def _worth_splitting(phase: ExchangePhase) -> Flags:
@@ -175,46 +187,67 @@ def _worth_splitting(phase: ExchangePhase) -> Flags:
 
 
 class _Attempt:
-    """Schedules of given messages in different orders, each made when it is asked for."""
+    """Schedules of given messages in different orders, the later learning from the best so far."""
 
     def __init__(self, messages: Messages, bound: int) -> None:
         self._messages = messages
         self._bound = bound
         self._skews = clock_skews(np.arange(TILES)).astype(np.int64)
         self._urgency = urgencies(messages)
-        self.schedules = self._schedules()
+        typical = int(np.median(messages.items))
+        self._orders = [
+            (preference, tolerance)
+            for preference in (self._by_latency(), self._by_distance(), self._by_length())
+            for tolerance in (0, typical // 2)
+        ]
+        self._taken = 0
+        self._best: tuple[Schedule, tuple[Ints, int]] | None = None
 
-    def _schedules(self) -> Iterator[Schedule]:
-        """One after the other, the later ones learning from the best of the earlier ones."""
-        typical = int(np.median(self._messages.items))
-        best: Schedule | None = None
-        for preference in (self._by_latency(), self._by_distance(), self._by_length()):
-            for tolerance in (0, typical // 2):
-                found = self._run(preference, self._urgency, tolerance)
-                if best is None or found.horizon < best.horizon:
-                    best, chosen = found, (preference, tolerance)
-                yield found
-        assert best is not None
-        urgency = self._urgency.copy()
-        for _ in range(_REPAIRS):
-            urgency[best.chain] += best.horizon
-            found = self._run(chosen[0], urgency, chosen[1])
-            if found.horizon < best.horizon:
-                best = found
-            yield found
+    @property
+    def effort(self) -> int:
+        """Receives that a schedule places."""
+        return len(self._messages.tile)
 
-    def _run(self, preference: Ints, urgency: Ints, tolerance: int) -> Schedule:
+    @property
+    def has_more(self) -> bool:
+        return self._taken < len(self._orders) + _REPAIRS
+
+    def take(self, limit: int | None) -> Schedule | None:
+        """The next schedule; None if there is a limit, and rows do not end by that event."""
+        if self._taken < len(self._orders):
+            chosen = self._orders[self._taken]
+        else:
+            assert self._best is not None
+            best, chosen = self._best
+            self._urgency[best.chain] += best.horizon
+        self._taken += 1
+        if limit is not None:
+            found = self._run(*chosen, limit)
+        else:
+            wider = _FIRST_LIMIT * self._bound
+            while (found := self._run(*chosen, wider)) is None:
+                wider *= 2
+        if found is not None:
+            self._best = found, chosen
+        return found
+
+    def _run(self, preference: Ints, tolerance: int, limit: int) -> Schedule | None:
+        urgency = self._urgency
         order = np.lexsort((preference, -urgency, self._messages.source))
         messages = self._messages.reordered(order)
-        start = np.searchsorted(messages.source, np.arange(TILES + 1))
-        first, blockers = list_schedule(
+        relays = _relays(messages)
+        listed = list_schedule(
             TILES,
+            limit,
             _sends(messages),
             _receivers(messages),
-            _relays(messages),
-            Order(start, urgency[order], tolerance),
+            relays,
+            Order(_queues(messages, relays.waiting > 0), urgency[order], tolerance),
             self._skews,
         )
+        if listed is None:
+            return None
+        first, blockers = listed
         found = np.empty_like(first)
         found[order] = first
         kept = np.empty_like(blockers)
@@ -241,6 +274,7 @@ def _sends(messages: Messages) -> Sends:
     return Sends(
         messages.source,
         messages.items,
+        messages.latency,
         messages.source_elements,
         partner,
         messages.receiver_start,
@@ -256,6 +290,25 @@ def _receivers(messages: Messages) -> Receivers:
         messages.point,
         messages.direction,
     )
+
+
+def _queues(messages: Messages, waits: Flags) -> Ints:
+    """A number for messages of the same source and receivers; those that wait have their own."""
+    # Receivers that differ but have the same sum share a queue: that is allowed, and hardly occurs.
+    mixed = (messages.tile.astype(np.uint64) + np.uint64(1)) * _MIXER
+    mixed = (mixed ^ mixed >> np.uint64(32)) * _MIXER
+    receivers = np.add.reduceat(mixed, messages.receiver_start[:-1])
+    alone = np.where(waits, 1 + np.arange(len(messages)), 0)
+    order = np.lexsort((alone, receivers, messages.wide, messages.source))
+    keys = [key[order] for key in (alone, receivers, messages.wide, messages.source)]
+    is_first = np.ones(len(order), dtype=np.bool_)
+    is_first[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+    firsts = order[is_first]
+    rank = np.empty(len(firsts), dtype=np.int64)
+    rank[np.argsort(firsts)] = np.arange(len(firsts))
+    queue = np.empty(len(order), dtype=np.int64)
+    queue[order] = rank[np.cumsum(is_first) - 1]
+    return queue
 
 
 def _relays(messages: Messages) -> Relays:

@@ -34,6 +34,9 @@ NOTHING = -1
 _BACKFILL = 16
 """How many of the last windows of a lane leave gaps that are looked at."""
 
+_FIRST = 1
+"""The first event, and the first slot, of windows."""
+
 _PLAIN_MUX, _POINTER, _ALONE, _SEND, _BEFORE_SEND = 1, 2, 4, 8, 16
 """What happens in an event of a tile, as bits."""
 _CONTROL = _PLAIN_MUX | _POINTER | _ALONE
@@ -45,6 +48,7 @@ class Sends(NamedTuple):
 
     source: Ints
     items: Ints
+    latency: Ints
     elements: Ints
     partner: Ints
     receiver_start: Ints
@@ -64,7 +68,8 @@ class Receivers(NamedTuple):
 class Lane(NamedTuple):
     """Windows of all tiles: those of tile t are entries `start[t]` to `start[t] + windows[t]`.
 
-    `last[t]` is the end of its last window, 0 if it has none. Of each window, `first` to `end`
+    `last[t]` is the end of its last window, 0 if it has none; `idle[t]` is what will stay free
+    before the windows whose gaps are still looked at. Of each window, `first` to `end`
     (exclusive) are events or slots, `owner` the message, `kind` as in `Messages` or `OWN` and
     `LENT`, `elements` the memory elements used; `point` leads from a slot to the event of its
     address (0 in lanes of sends).
@@ -73,6 +78,7 @@ class Lane(NamedTuple):
     start: Ints
     windows: Ints
     last: Ints
+    idle: Ints
     first: Ints
     end: Ints
     owner: Ints
@@ -82,11 +88,8 @@ class Lane(NamedTuple):
     direction: Ints
 
 
-class Events(NamedTuple):
-    """A hash table from (tile, event) to bits."""
-
-    keys: Ints
-    bits: npt.NDArray[np.uint8]
+Events = npt.NDArray[np.uint8]
+"""What happens, per tile and event."""
 
 
 class Timeline(NamedTuple):
@@ -97,57 +100,26 @@ class Timeline(NamedTuple):
     events: Events
 
 
-@compiled
-def new_lane(counts: Ints) -> Lane:
-    """An empty lane with room for `counts` windows in each tile."""
-    start = np.zeros(len(counts) + 1, np.int64)
-    start[1:] = np.cumsum(counts)
-    size = start[-1]
-    return Lane(
-        start,
-        np.zeros(len(counts), np.int64),
-        np.zeros(len(counts), np.int64),
-        np.zeros(size, np.int64),
-        np.zeros(size, np.int64),
-        np.zeros(size, np.int64),
-        np.zeros(size, np.int64),
-        np.zeros(size, np.int64),
-        np.zeros(size, np.int64),
-        np.zeros(size, np.int64),
+def new_timeline(tiles: int, limit: int, sends: Sends, receivers: Receivers) -> Timeline:
+    """Nothing is taken yet, and there is room for all, in rows that end by event `limit`."""
+    lenders = sends.partner[sends.partner != NOTHING]
+    sent = np.concatenate([sends.source, lenders])
+    return Timeline(
+        _new_lane(np.bincount(sent, minlength=tiles)),
+        _new_lane(np.bincount(receivers.tile, minlength=tiles)),
+        np.zeros((tiles, limit + 2), np.uint8),
     )
 
 
-@compiled
-def new_events(most: int) -> Events:
-    """A table with room for `most` events."""
-    size = 16
-    while size < 2 * most:
-        size *= 2
-    return Events(np.full(size, -1, np.int64), np.zeros(size, np.uint8))
+def _new_lane(counts: Ints) -> Lane:
+    """An empty lane with room for `counts` windows in each tile."""
 
+    def zeros(size: int) -> Ints:
+        return np.zeros(size, np.int64)
 
-@compiled
-def _place_of(events: Events, tile: int, event: int) -> int:
-    key = tile << 40 | event
-    mask = len(events.keys) - 1
-    # The upper half of the product depends on tile and event.
-    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    place = np.int64(mixed >> np.uint64(32)) & mask
-    while events.keys[place] != key and events.keys[place] != -1:
-        place = (place + 1) & mask
-    return int(place)
-
-
-@compiled
-def _bits(events: Events, tile: int, event: int) -> int:
-    return int(events.bits[_place_of(events, tile, event)])
-
-
-@compiled
-def _mark(events: Events, tile: int, event: int, bits: int) -> None:
-    place = _place_of(events, tile, event)
-    events.keys[place] = tile << 40 | event
-    events.bits[place] |= np.uint8(bits)
+    start = np.concatenate([[0], np.cumsum(counts)])
+    of_tiles = (zeros(len(counts)) for _ in range(3))
+    return Lane(start, *of_tiles, *(zeros(start[-1]) for _ in range(7)))
 
 
 @compiled
@@ -194,6 +166,10 @@ def _insert(
     lane.direction[place] = direction
     lane.windows[tile] += 1
     lane.last[tile] = max(lane.last[tile], end)
+    closed = lane.start[tile] + lane.windows[tile] - _BACKFILL - 1
+    if closed >= lane.start[tile]:
+        before = lane.end[closed - 1] if closed > lane.start[tile] else _FIRST
+        lane.idle[tile] += lane.first[closed] - before
 
 
 @compiled
@@ -283,9 +259,9 @@ def _clear_of_sends(
 
 @compiled
 def _may_send(events: Events, tile: int, event: int) -> bool:
-    if _bits(events, tile, event) & _CONTROL or _bits(events, tile, event - 1) & _CONTROL:
+    if events[tile, event] & _CONTROL or events[tile, event - 1] & _CONTROL:
         return False
-    return not _are_both(_bits(events, tile, event + 1))
+    return not _are_both(events[tile, event + 1])
 
 
 @compiled
@@ -295,18 +271,18 @@ def _are_both(bits: int) -> bool:
 
 @compiled
 def _may_control(events: Events, tile: int, event: int, bit: int) -> bool:
-    there = _bits(events, tile, event)
+    there = events[tile, event]
     if there & (_SEND | _BEFORE_SEND | _ALONE | bit):
         return False
     if bit == _ALONE:
-        return not there & _CONTROL and not _are_both(_bits(events, tile, event + 1))
+        return not there & _CONTROL and not _are_both(events[tile, event + 1])
     return not there & _CONTROL or _may_hold_both(events, tile, event)
 
 
 @compiled
 def _may_hold_both(events: Events, tile: int, event: int) -> bool:
     """Whether the event before one with a mux and a pointer leaves room to align them."""
-    return not _bits(events, tile, event - 1) & (_ALONE | _SEND)
+    return not events[tile, event - 1] & (_ALONE | _SEND)
 
 
 @compiled
@@ -343,7 +319,7 @@ def _may_receive(time: Timeline, receivers: Receivers, each: int, slot: int, ite
     if kind == NARROW:
         return True
     # A mux in the event of the pointer would have to be set again before it to be aligned.
-    if _bits(events, tile, point) & _PLAIN_MUX:
+    if events[tile, point] & _PLAIN_MUX:
         return False
     formats = point - FORMAT_BEFORE_POINTER
     if not _keeps_format(time.receives, before, kind, direction) and not _may_control(
@@ -363,7 +339,7 @@ def _may_join(events: Events, tile: int, slot: int, end: int, point: int, sent: 
     the same message leaves the same tile.
     """
     for event in (slot, end, point):
-        bits = _bits(events, tile, event)
+        bits = events[tile, event]
         if event in (slot, end):
             bits |= _PLAIN_MUX
         if event == point:
@@ -374,23 +350,62 @@ def _may_join(events: Events, tile: int, slot: int, end: int, point: int, sent: 
 
 
 @compiled
-def _may_place(
-    time: Timeline, sends: Sends, receivers: Receivers, message: int, event: int
-) -> bool:
-    """Whether every event in which a message has something done is free for it."""
+def _sendable_from(
+    time: Timeline, sends: Sends, message: int, event: int, latest: int, blocker: Ints
+) -> int:
+    """The first event from `event` on in which the source can send a message, receivers aside.
+
+    Past `latest`, it need not be one.
+    """
     source, items = sends.source[message], sends.items[message]
-    if not _may_send(time.events, source, event):
-        return False
-    for each in range(sends.receiver_start[message], sends.receiver_start[message + 1]):
-        tile, slot = receivers.tile[each], event + receivers.time[each]
-        if not _may_receive(time, receivers, each, slot, items):
-            return False
-        sent = event if tile == source else NOTHING
-        point = slot + receivers.point[each]
-        is_narrow = receivers.kind[each] == NARROW
-        if is_narrow and not _may_join(time.events, tile, slot, slot + items, point, sent):
-            return False
-    return True
+    partner, elements = sends.partner[message], sends.elements[message]
+    while event <= latest:
+        start = event
+        event = _fit_send(time.sends, source, event, items, blocker)
+        if partner != NOTHING:
+            event = _fit_send(time.sends, partner, event, items, blocker)
+        event = _clear_of_receives(time.receives, source, event, items, elements, blocker)
+        if event != start:
+            continue
+        if _may_send(time.events, source, event):
+            return event
+        event += 1
+    return event
+
+
+@compiled
+def _receivable_from(
+    time: Timeline,
+    receivers: Receivers,
+    each: int,
+    source: int,
+    items: int,
+    event: int,
+    latest: int,
+    blocker: Ints,
+) -> int:
+    """The first event from `event` on in which a message may leave for one of its receivers.
+
+    Past `latest`, it need not be one.
+    """
+    tile, delay = receivers.tile[each], receivers.time[each]
+    kind, point = receivers.kind[each], receivers.point[each]
+    slot = event + delay
+    while slot <= latest + delay:
+        start = slot
+        slot = _fit_receive(time.receives, tile, slot, items, kind, point, blocker)
+        slot = _clear_of_sends(
+            time.sends, tile, slot, items, point, receivers.elements[each], blocker
+        )
+        if slot != start:
+            continue
+        if _may_receive(time, receivers, each, slot, items):
+            sent = slot - delay if tile == source else NOTHING
+            end = slot + items
+            if kind != NARROW or _may_join(time.events, tile, slot, end, slot + point, sent):
+                return int(slot - delay)
+        slot += 1
+    return int(slot - delay)
 
 
 @compiled
@@ -400,41 +415,34 @@ def earliest(
     receivers: Receivers,
     message: int,
     event: int,
+    latest: int,
     blocker: Ints,
 ) -> int:
-    """The first event from about `event` on in which a message can leave.
+    """The first event from about `event` to `latest` in which a message can leave, or `NOTHING`.
 
     `blocker[0]` is the message that kept it from leaving earlier, if one did. Gaps are used among
-    the last windows of a lane only.
+    the last windows of a lane only. The source and the receivers are asked in turns for the first
+    event that suits them, until all agree.
     """
     source, items = sends.source[message], sends.items[message]
-    partner = sends.partner[message]
     low, high = sends.receiver_start[message], sends.receiver_start[message + 1]
     event = max(event, _backfill(time.sends, source))
     for each in range(low, high):
         start = _backfill(time.receives, receivers.tile[each]) - receivers.time[each]
-        event = max(event, start, 1 - receivers.time[each])
-    while True:
-        start = event
-        event = _fit_send(time.sends, source, event, items, blocker)
-        if partner != NOTHING:
-            event = _fit_send(time.sends, partner, event, items, blocker)
-        event = _clear_of_receives(
-            time.receives, source, event, items, sends.elements[message], blocker
-        )
-        for each in range(low, high):
-            tile, delay = receivers.tile[each], receivers.time[each]
-            kind, point = receivers.kind[each], receivers.point[each]
-            slot = _fit_receive(time.receives, tile, event + delay, items, kind, point, blocker)
-            slot = _clear_of_sends(
-                time.sends, tile, slot, items, point, receivers.elements[each], blocker
-            )
-            event = slot - delay
-        if event != start:
-            continue
-        if _may_place(time, sends, receivers, message, event):
-            return event
-        event += 1
+        event = max(event, start, _FIRST - receivers.time[each])
+    agreed, asked = 0, high
+    while agreed <= high - low:
+        before = event
+        if asked == high:
+            event = _sendable_from(time, sends, message, event, latest, blocker)
+            asked = low
+        else:
+            event = _receivable_from(time, receivers, asked, source, items, event, latest, blocker)
+            asked += 1
+        if event > latest:
+            return NOTHING
+        agreed = agreed + 1 if event == before else 1
+    return event
 
 
 @compiled
@@ -450,10 +458,16 @@ def after_all(time: Timeline, sends: Sends, receivers: Receivers, message: int) 
 
 
 @compiled
+def least_end(lane: Lane, tile: int, items: int) -> int:
+    """Where a lane ends at the soonest (exclusive) if it takes `items` items in all."""
+    return _FIRST + int(lane.idle[tile]) + items
+
+
+@compiled
 def _backfill(lane: Lane, tile: int) -> int:
     """Where the windows start whose gaps are still looked at."""
     if lane.windows[tile] <= _BACKFILL:
-        return 1
+        return _FIRST
     return int(lane.end[lane.start[tile] + lane.windows[tile] - _BACKFILL - 1])
 
 
@@ -464,8 +478,8 @@ def place(time: Timeline, sends: Sends, receivers: Receivers, message: int, even
     elements, partner = sends.elements[message], sends.partner[message]
     end = event + items
     _insert(time.sends, source, event, end, message, OWN, elements, 0, 0)
-    _mark(time.events, source, event - 1, _BEFORE_SEND)
-    _mark(time.events, source, event, _SEND)
+    time.events[source, event - 1] |= _BEFORE_SEND
+    time.events[source, event] |= _SEND
     if partner != NOTHING:
         _insert(time.sends, partner, event, end, message, LENT, 0, 0, 0)
     for each in range(sends.receiver_start[message], sends.receiver_start[message + 1]):
@@ -483,12 +497,12 @@ def place(time: Timeline, sends: Sends, receivers: Receivers, message: int, even
             receivers.point[each],
             receivers.direction[each],
         )
-        _mark(time.events, tile, point, _POINTER)
+        time.events[tile, point] |= _POINTER
         if kind != LATE:
             bit = _PLAIN_MUX if kind == NARROW else _ALONE
-            _mark(time.events, tile, slot, bit)
-            _mark(time.events, tile, slot + items, bit)
+            time.events[tile, slot] |= bit
+            time.events[tile, slot + items] |= bit
         if kind != NARROW:
             formats = point - FORMAT_BEFORE_POINTER
-            _mark(time.events, tile, formats, _ALONE)
-            _mark(time.events, tile, formats + items, _ALONE)
+            time.events[tile, formats] |= _ALONE
+            time.events[tile, formats + items] |= _ALONE

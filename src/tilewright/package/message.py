@@ -58,7 +58,7 @@ def message_bytes(head: bytes, what: str, limit: int) -> int:
     more, words = np.frombuffer(head[:HEAD_BYTES], "<u4").tolist()
     size = HEAD_BYTES + WORD * words
     if more != 0:
-        raise PackageError(f"{what} does not begin as packages and profiles do")
+        raise PackageError(f"{what} is no file of tilewright's: it does not begin like one")
     if size > limit:
         raise PackageError(f"{what} has a message of {size:,} bytes; the limit is {limit:,}")
     return int(size)

@@ -5,6 +5,7 @@
         result.outputs["y"], result.cycles
 
 - `open_device` gives a `Device`, `Device.load` a `HostSession`, `HostSession.run` a `RunResult`
+- `check_inputs` tells before a package is loaded what a run would say of its inputs
 - what can go wrong: `InputError`, `SessionError`, and the driver's errors, of which `TileError` is
   for tiles that have excepted
 
@@ -16,12 +17,14 @@ from tilewright.driver import DeviceHang, DeviceTimeout, DriverError, Limits, Ti
 from tilewright.runtime.device import Device, open_device
 from tilewright.runtime.errors import InputError, SessionError
 from tilewright.runtime.session import HostSession, RunResult
+from tilewright.runtime.streams import check_inputs
 
 __all__ = [  # noqa: RUF022 - grouped by subject, not sorted
     "open_device",
     "Device",
     "HostSession",
     "RunResult",
+    "check_inputs",
     "Limits",
     # errors
     "InputError",

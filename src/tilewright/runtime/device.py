@@ -116,17 +116,19 @@ def open_device(
     """A device: "emulator" is an emulated chip, of as many tiles as each package asks for.
 
     `loader` is an ELF file with a tile loader, which a card needs and the emulator has; likewise
-    `configuration` is a configuration image. `engine` and `threads` are those of the emulated chip.
+    `configuration` is a configuration image. `limits` are the driver's, of the device's time; an
+    emulated device has `tilewright.driver.emulated.LIMITS` without. `engine` and `threads` are
+    those of the emulated chip.
     Raises `SessionError` for names of no device.
     """
     if name != EMULATOR:
         raise SessionError(f"no device '{name}': only '{EMULATOR}' can be opened so far")
     # The emulated chip takes a while to import.
-    from tilewright.driver.emulated import LOADER, EmulatedTransport
+    from tilewright.driver.emulated import LIMITS, LOADER, EmulatedTransport
 
     return Device(
         lambda tiles: EmulatedTransport(tiles, engine=engine, threads=threads),
         LOADER if loader is None else read_loader(Path(loader)),
         None if configuration is None else read_configuration(Path(configuration)),
-        limits,
+        limits or LIMITS,
     )

@@ -19,6 +19,8 @@ from tilewright.target.formats import F143, F152, QuarterFormat
 from tilewright.target.formats.exact import Number
 from tilewright.target.formats.quarter import QUARTER_NAN, QUARTER_SIGN
 
+_NARROW = ("bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
+"""Floats that NumPy itself does not know, as files of parameters have them."""
 _QUARTERS = {ElementType.F8F143: F143, ElementType.F8F152: F152}
 
 
@@ -29,6 +31,8 @@ def to_stored(tensor: Tensor, given: npt.ArrayLike) -> NDArray[Any]:
     does not hold, or numbers that do not fit.
     """
     array: NDArray[Any] = np.asarray(given)
+    if array.dtype.name in _NARROW:
+        array = array.astype(np.float32)
     dtype = tensor.element.dtype
     if array.shape != tensor.shape:
         raise _wrong(tensor, f"has shape {tensor.shape}, not {array.shape}")

@@ -13,6 +13,8 @@ from tilewright.package import Application, Source, with_parameters
 from tilewright.runtime.errors import InputError
 from tilewright.runtime.numbers import to_stored
 
+_LISTED = 20
+"""Faults that a message lists."""
 Parameters: TypeAlias = Mapping[str, npt.ArrayLike] | str | Path
 """Arrays by the names that the package has for them in a file, or the file."""
 
@@ -24,7 +26,7 @@ def bind_parameters(application: Application, parameters: Parameters | None) -> 
     """
     wanted = [each for each in application.tensors if each.source is Source.FILE]
     if not wanted:
-        if parameters is None or isinstance(parameters, str | Path):
+        if parameters is None:
             return application
         raise InputError("the package holds all its parameters; none can be given")
     if parameters is None:
@@ -38,18 +40,24 @@ def bind_parameters(application: Application, parameters: Parameters | None) -> 
     stored: dict[str, NDArray[Any]] = {}
     wrong = []
     for tensor in wanted:
-        if tensor.source_name in given:
-            try:
-                stored[tensor.source_name] = to_stored(tensor, given[tensor.source_name])
-            except ValueError as error:
-                wrong.append(f"'{tensor.source_name}': {error}")
+        name = tensor.source_name
+        if name not in given:
+            wrong.append(f"'{name}' is missing: {tensor.element.dtype} {tensor.shape}")
+            continue
+        try:
+            stored[name] = to_stored(tensor, given[name])
+        except ValueError as error:
+            wrong.append(str(error) if name == tensor.name else f"'{name}': {error}")
     if wrong:
-        raise InputError("\n  ".join(["parameters do not fit:", *wrong]))
+        more = [f"and {len(wrong) - _LISTED:,} more"] if len(wrong) > _LISTED else []
+        raise InputError("\n  ".join(["parameters do not fit:", *wrong[:_LISTED], *more]))
     return with_parameters(application, stored)
 
 
 def _read(path: Path, names: set[str]) -> dict[str, NDArray[Any]]:
     """The tensors of these names that a file has."""
+    import ml_dtypes  # noqa: F401 - NumPy then knows the narrow floats that files may hold
+
     try:
         with safe_open(path, framework="np") as file:
             return {name: file.get_tensor(name) for name in sorted(names & set(file.keys()))}

@@ -15,16 +15,15 @@ from tilewright.driver import CallTimes, Program, entries_of, repeated_once
 from tilewright.package import (
     Application,
     Direction,
-    EntryPoint,
     Group,
     Profile,
     Role,
-    Source,
     Tensor,
 )
-from tilewright.runtime.errors import InputError, SessionError
-from tilewright.runtime.numbers import from_stored, to_stored
+from tilewright.runtime.errors import SessionError
+from tilewright.runtime.numbers import from_stored
 from tilewright.runtime.profiles import profile_of
+from tilewright.runtime.streams import entry_point, passing, sent_streams
 from tilewright.tracing import span
 
 U8 = NDArray[np.uint8]
@@ -117,11 +116,11 @@ class HostSession:
         """
         with self._lock, span("runtime.run"):
             self._check_usable()
-            point = self._entry(entry)
-            sent = self._sent(point, inputs or {})
+            point = entry_point(self._application, entry)
+            sent = sent_streams(self._application, point, inputs or {})
             fetched = {
                 number: np.empty(self._application.tensors[number].stream_bytes, np.uint8)
-                for number in self._passing(point, Direction.FROM_DEVICE)
+                for number in passing(self._application, point, Direction.FROM_DEVICE)
             }
             with self._failing():
                 times = repeated_once(
@@ -176,7 +175,7 @@ class HostSession:
         if self._program is None:
             self._program = self._begin(self._application)
             for point in entries_of(self._application.host, Group.LOAD):
-                self._program.call(point, self._sent(point, {}), {})
+                self._program.call(point, sent_streams(self._application, point, {}), {})
         return self._program
 
     def _drop(self) -> None:
@@ -217,53 +216,6 @@ class HostSession:
 
     def _tensors(self, role: Role) -> tuple[Tensor, ...]:
         return tuple(each for each in self._application.tensors if each.role is role)
-
-    def _entry(self, name: str | None) -> EntryPoint:
-        """The entry point of a name, or the only one for runs. Raises `SessionError`."""
-        host = self._application.host
-        points = entries_of(host, Group.RUN)
-        if name is not None:
-            points += entries_of(host, Group.SAVE)
-        chosen = [point for point in points if name in (None, point.name)]
-        if len(chosen) != 1:
-            there = ", ".join(f"'{point.name}'" for point in points) or "none"
-            what = "name an entry point" if name is None else f"no entry point '{name}'"
-            raise SessionError(f"{what}; there are: {there}")
-        return chosen[0]
-
-    def _passing(self, point: EntryPoint, direction: Direction) -> list[int]:
-        """The tensors that pass so in the calls of an entry point, by number."""
-        host = self._application.host
-        is_of_call = np.isin(host.batches.call, point.calls)
-        is_chosen = is_of_call & (host.batches.direction == direction)
-        tensors: list[int] = np.unique(host.slices.tensor[is_chosen[host.slices.batch]]).tolist()
-        return tensors
-
-    def _sent(self, point: EntryPoint, inputs: Mapping[str, npt.ArrayLike]) -> dict[int, U8]:
-        """The streams that an entry point sends: inputs as given, parameters from the package.
-
-        Raises `InputError` that names all that is missing, unknown or does not fit.
-        """
-        tensors = self._application.tensors
-        streams: dict[int, U8] = {}
-        wrong, wanted = [], set()
-        for number in self._passing(point, Direction.TO_DEVICE):
-            tensor = tensors[number]
-            if tensor.source is Source.BLOB:
-                streams[number] = self._application.blobs[tensor.blob]
-                continue
-            wanted.add(tensor.name)
-            if tensor.name not in inputs:
-                wrong.append(f"'{tensor.name}' is missing: {tensor.element.dtype} {tensor.shape}")
-                continue
-            try:
-                streams[number] = tensor.to_stream(to_stored(tensor, inputs[tensor.name]))
-            except ValueError as error:
-                wrong.append(str(error))
-        wrong += [f"there is no input '{name}'" for name in inputs if name not in wanted]
-        if wrong:
-            raise InputError("\n  ".join([f"inputs of '{point.name}':", *wrong]))
-        return streams
 
     def _result(self, fetched: dict[int, U8], times: list[CallTimes | None]) -> RunResult:
         plan = self._application.profile_plan

@@ -152,6 +152,20 @@ def test_exact_results(build: Callable[[], ComputeGraph], tiles: int) -> None:
         assert np.array_equal(found[name], expected), name
 
 
+@pytest.mark.parametrize(
+    ("inner", "tiles", "memory"), [(152, 6, 10000), (152, 8, 6000), (100, 6, 8000)]
+)
+def test_products_in_steps(inner: int, tiles: int, memory: int) -> None:
+    """Windows of unequal extents: what one step leaves is no operand of the next."""
+    graph = ComputeGraph("steps")
+    graph.output("y", graph.input("x", (24, inner)) @ graph.parameter("w", (inner, 64)))
+    planned = plan(graph, PipelineConfig(tiles=tiles, tile_bytes=memory, most_copies=1)).graph
+    assert "steps" in str(planned)
+    given = small_integers(planned)
+    found = run(planned, emit(lower(planned)), given)
+    assert np.array_equal(found["y"], evaluate_mid(planned, given, {})["y"])
+
+
 def normalised() -> ComputeGraph:
     graph = ComputeGraph("normalised")
     x = graph.input("x", (24, 48))

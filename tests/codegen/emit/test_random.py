@@ -1,8 +1,5 @@
 """Random graphs on the emulated chip give what NumPy computes from the plan, the same each time."""
 
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,8 +9,7 @@ from numpy.typing import NDArray
 from tests.codegen.emit.on_chip import run
 from tests.graph.strategies import graphs, random_arrays
 from tilewright.codegen.emit import emit
-from tilewright.codegen.emit.memory import DataMemory, place_buffers
-from tilewright.codegen.low import TileSchedule, lower
+from tilewright.codegen.low import lower
 from tilewright.codegen.mid import PipelineConfig, evaluate_mid, plan
 from tilewright.graph import ComputeGraph
 
@@ -55,26 +51,19 @@ def layered(with_another: bool) -> ComputeGraph:
     return graph
 
 
-def outputs(graph: ComputeGraph, threads: int | None = None) -> NDArray[np.float64]:
+def outputs(graph: ComputeGraph, threads: int | None = None, seed: int = 0) -> NDArray[np.float64]:
     planned = plan(graph, PipelineConfig(tiles=12)).graph
     random = np.random.default_rng(0)
     arrays = {name: random.normal(size=shape) / 4 for name, shape in SHAPES.items()}
-    return run(planned, emit(lower(planned)), arrays, threads)["y"]
+    return run(planned, emit(lower(planned), seed=seed), arrays, threads)["y"]
 
 
 SHAPES = {"x": (24, 64), "w": (64, 64), "g": (64,), "other": (7, 9)}
 
 
-def test_outputs_are_the_same_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outputs_are_the_same_to_the_bit() -> None:
     """Whatever the number of threads, beside another operator, and at other addresses."""
     first = outputs(layered(with_another=False))
     assert np.array_equal(outputs(layered(with_another=False), threads=1), first)
     assert np.array_equal(outputs(layered(with_another=True)), first)
-
-    def elsewhere(schedule: TileSchedule, *arguments: Any, **named: Any) -> DataMemory:
-        found = place_buffers(schedule, *arguments, **named)
-        addresses = np.where(found.addresses >= 0, found.addresses + 0x1000, found.addresses)
-        return replace(found, addresses=addresses)
-
-    monkeypatch.setattr("tilewright.codegen.emit.program.place_buffers", elsewhere)
-    assert np.array_equal(outputs(layered(with_another=False)), first)
+    assert np.array_equal(outputs(layered(with_another=False), seed=1), first)

@@ -73,7 +73,7 @@ def _linked() -> Image:
 
 
 def _program(exchange: HostExchange, tile: int, kernel: int) -> bytes:
-    """Command 1 makes the exchanges of the first call, any other stops."""
+    """Commands make the exchanges of their calls, any other stops."""
     code = _Code(kernel)
     for register, value in _START.items():
         code.put(register, value)
@@ -84,20 +84,22 @@ def _program(exchange: HostExchange, tile: int, kernel: int) -> bytes:
     start = code.here
     code.host(exchange.command, tile)
     code.row(command_rows(), tile)
-    code.add("setzi m,x20", 1, COMMAND)
-    code.add("ld32 m,m,m,u12", 0, 1, 15, 0)
-    code.add("cmpeq m,m,s16", 0, 0, 1)
-    code.add("brnz m,t19", 0, code.here + 8)
+    for entry, call in zip(exchange.plan.entry_points, exchange.calls, strict=False):
+        code.add("setzi m,x20", 0, COMMAND)
+        code.add("ld32 m,m,m,u12", 0, 0, 15, 0)
+        code.add("cmpeq m,m,s16", 0, 0, entry.command)
+        place = len(code.content)
+        code.add("brz m,t19", 0, 0)
+        for phase in call.sent:
+            code.host(phase, tile)
+        if call.spread is not None:
+            code.row(call.spread, tile)
+        for phase in call.fetched:
+            code.host(phase, tile)
+        code.add("bri t19", start)
+        branch = encode(FORM_BY_NAME["brz m,t19"], (0, code.here))
+        code.content[place : place + 4] = branch.to_bytes(4, "little")
     code.add("trap u4", 0)
-    (call,) = exchange.calls
-    for phase in call.sent:
-        code.host(phase, tile)
-    if call.spread is not None:
-        code.row(call.spread, tile)
-    for phase in call.fetched:
-        code.host(phase, tile)
-    code.add("setzi m,x20", 0, 1)
-    code.add("brnz m,t19", 0, start)
     return bytes(code.content)
 
 
@@ -137,13 +139,12 @@ class Session:
         assert word is not None
         self.pages[word.page][word.offset :][:4].view("<u4")[0] = value
 
-    def run(self, streams: Mapping[int, U8]) -> None:
-        """The first call."""
-        self.command(1)
-        self.copy(Direction.TO_DEVICE, streams)
-        for _ in range(self.plan.phases(0)):
+    def run(self, streams: Mapping[int, U8], call: int = 0) -> None:
+        self.command(self.plan.entry_points[call].command)
+        self._copy_all(call, Direction.TO_DEVICE, streams)
+        for _ in range(self.plan.phases(call)):
             self.acknowledge()
-        self.copy(Direction.FROM_DEVICE, streams)
+        self._copy_all(call, Direction.FROM_DEVICE, streams)
 
     def stop(self) -> None:
         self.command(0)
@@ -152,8 +153,8 @@ class Session:
         outcome = self.chip.run()
         assert outcome.end is End.STOPPED, str(outcome)
 
-    def copy(self, direction: Direction, streams: Mapping[int, U8]) -> None:
-        for batch in self.plan.batches_of(0):
+    def _copy_all(self, call: int, direction: Direction, streams: Mapping[int, U8]) -> None:
+        for batch in self.plan.batches_of(call):
             if self.plan.batches.direction[batch] == direction:
                 self._copy(self.plan.slices_of(batch), direction, streams)
 

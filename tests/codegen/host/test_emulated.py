@@ -6,6 +6,7 @@ import pytest
 from tests.codegen.host.emulated import Session
 from tests.codegen.host.examples import even, random_call, shards, stream
 from tilewright.codegen.host import HostCall, plan_exchange
+from tilewright.package import Group
 
 
 @pytest.mark.parametrize("seed", [3, 4])
@@ -58,3 +59,19 @@ def test_all_tiles() -> None:
     session.run(streams)
     session.stop()
     np.testing.assert_array_equal(streams[0], streams[1])
+
+
+def test_what_a_load_call_sends_stays() -> None:
+    """Parameters may be sent by a call of their own, once; runs find them where they were put."""
+    tiles, size = range(128), 3_000
+    parameters = even(0, tiles, 0x60000, size)
+    load = HostCall("load", 2, parameters, group=Group.LOAD)
+    run = HostCall("run", 1, even(1, tiles, 0x70000, size), parameters)
+    session = Session(plan_exchange([load, run]))
+    given = stream(128 * size)
+    session.run({0: given})
+    for number in range(2):
+        found = np.zeros_like(given)
+        session.run({0: found, 1: stream(128 * size, number)}, call=1)
+        np.testing.assert_array_equal(found, given)
+    session.stop()

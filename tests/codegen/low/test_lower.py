@@ -70,6 +70,24 @@ def test_a_carried_value_that_is_needed_afterwards_is_copied() -> None:
     assert_same(graph, 4)
 
 
+def test_values_of_several_sequences() -> None:
+    """The same blocks again are the same sequence; in another order, or twice, they are copied."""
+    graph = ComputeGraph("several")
+    x = graph.input("x", (8, 8))
+    weights = [graph.parameter(f"w{number}", (8, 8)) for number in range(2)]
+    with graph.repeat(2) as outer:
+        value, same, again = outer.carry(x), outer.each(weights), outer.each(weights)
+        value = graph.relu(value @ same) @ again @ outer.each(weights[::-1])
+        with graph.repeat(2) as inner:
+            inner.yields(graph.relu(inner.carry(value) @ inner.each(weights)))
+        outer.yields(inner.results[0] @ outer.each([weights[0], weights[0]]))
+    graph.output("y", outer.results[0])
+    schedule = assert_same(graph, 4)
+    (repeat,) = (step for step in schedule.steps if isinstance(step, RepeatStep))
+    assert len(repeat.sequences) == 3
+    assert len(schedule.sequences) == 4
+
+
 @settings(max_examples=40, deadline=None)
 @given(graphs())
 def test_random_graphs(graph: ComputeGraph) -> None:

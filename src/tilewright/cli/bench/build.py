@@ -19,10 +19,13 @@ from tilewright.cli.examples import EXAMPLES
 from tilewright.cli.passes import Pass, recording
 from tilewright.codegen.build import PackageConfig, build_package
 from tilewright.codegen.mid import PipelineConfig, PlanReport, Profiling, forget, plan, report
+from tilewright.device.runtime import SAMPLE_CYCLES
 from tilewright.graph import ComputeGraph, Precision, evaluate
+from tilewright.package import StepKind
 from tilewright.profile import Analysis, By, analyse, grouped
 from tilewright.runtime import open_device
 from tilewright.target.geometry import TILES
+from tilewright.target.timing import INTERNAL_SYNC
 
 GRAPHS = {
     "mlp": "mlp-729",
@@ -98,11 +101,17 @@ class _Build:
 def _cycle_figures(
     prefix: str, analysis: Analysis, planned: PlanReport, graph: ComputeGraph, tiles: int
 ) -> Iterator[Figure]:
-    """Of the graph, without the host's transfers: all, by part, and of each operation."""
+    """Of the graph, without the host's transfers: all, by part, and of each operation.
+
+    What samples take is a figure of its own, and in no other one but those of parts.
+    """
     groups = [each for each in grouped(analysis, By.OPERATION) if each.name != _INPUTS]
-    cycles = sum(each.cycles for each in groups)
+    sampling = sum(each.steps for each in groups) * SAMPLE_CYCLES
+    cycles = sum(each.cycles for each in groups) - sampling
     yield Figure(f"{prefix}.cycles", cycles, "cycles")
     yield Figure(f"{prefix}.predicted", round(planned.total), "cycles")
+    yield Figure(f"{prefix}.sampling_cycles", sampling, "cycles")
+    yield from _horizons(prefix, analysis)
     for part in _PARTS:
         yield Figure(f"{prefix}.{part}_cycles", sum(each.parts[part] for each in groups), "cycles")
     yield Figure(f"{prefix}.utilisation", planned.utilisation * planned.total / cycles, "ratio")
@@ -111,10 +120,20 @@ def _cycle_figures(
         predicted[row.operation] = predicted.get(row.operation, 0.0) + row.runs * row.total
     for each in groups:
         label = each.name.replace(" ", "_")
-        yield Figure(f"{prefix}.operation.{label}.cycles", each.cycles, "cycles")
+        own = each.cycles - each.steps * SAMPLE_CYCLES
+        yield Figure(f"{prefix}.operation.{label}.cycles", own, "cycles")
         if each.name in predicted:
             expected = round(predicted[each.name])
             yield Figure(f"{prefix}.operation.{label}.predicted", expected, "cycles")
+
+
+def _horizons(prefix: str, analysis: Analysis) -> Iterator[Figure]:
+    """Of phases on the critical path: from the barrier to the end of the row, all together."""
+    taken, kind = analysis.taken, analysis.steps.table.kind
+    phases = analysis.critical & (kind[taken.row] == StepKind.EXCHANGE)
+    beside = int(INTERNAL_SYNC.value) + SAMPLE_CYCLES
+    yield Figure(f"{prefix}.horizons", int((taken.busy[phases] - beside).sum()), "cycles")
+    yield Figure(f"{prefix}.horizons_planned", int(taken.planned[phases].sum()), "cycles")
 
 
 def _arrays(graph: ComputeGraph) -> dict[str, np.ndarray[Any, Any]]:

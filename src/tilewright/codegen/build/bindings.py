@@ -23,7 +23,10 @@ from tilewright.codegen.low import TileSchedule, lifetimes
 from tilewright.codegen.mid import MidGraph, MidSource, Precision, Storage
 from tilewright.codegen.mid.evaluate import rounded
 from tilewright.codegen.mid.layout import Shape
-from tilewright.graph import ComputeGraph, Formula, SourceKind
+from tilewright.codegen.mid.operators.choosing import PRECISIONS
+from tilewright.codegen.mid.orders import ElementOrder
+from tilewright.graph import ComputeGraph, Formula, SourceKind, operators
+from tilewright.graph import Source as GraphSource
 from tilewright.package import ElementType, Role, SegmentKind, Source, Tensor
 
 _ELEMENTS = {
@@ -44,9 +47,9 @@ class Binding:
     """
 
     tensor: Tensor
-    buffer: int | None
-    """None for cycle samples."""
     pieces: Pieces
+    buffer: int | None = None
+    """None for cycle samples, and for inputs that nothing reads: those have no pieces."""
     content: npt.NDArray[np.uint8] | None = None
     segments: SegmentKind = SegmentKind.PARAMETER
 
@@ -64,9 +67,10 @@ def bindings(
 ) -> list[Binding]:
     """All that passes into the program of a planned graph, and out of it.
 
-    Sources that no operation reads are left out. Without `parameters`, packages take them from a
-    file. Raises `BuildError` that names all parameters that are missing or of another shape, and
-    inputs or outputs that no stream can have in their order or that share a name.
+    `planned` has been made `passable`. Parameters that no operation reads are left out; inputs have
+    no pieces then. Without `parameters`, packages take them from a file. Raises `BuildError` that
+    names all parameters that are missing or of another shape, and outputs that have a source's
+    name.
     """
     if parameters is not None:
         _check_parameters(graph, parameters)
@@ -86,9 +90,24 @@ def bindings(
         binding = _source(source, buffer, shapes.get(source.name), parameters)
         found.append(_renamed(binding, found))
     for (name, value), (_, buffer) in zip(planned.outputs, schedule.outputs, strict=True):
-        found.append(_output(name, value.storage, buffer))
+        found.append(Binding(*output_tensor(name, value.storage), buffer))
+    known = {each.tensor.name for each in found}
+    found += [
+        _unread(source)
+        for source in graph.sources
+        if source.kind is not SourceKind.PARAMETER and source.name not in known
+    ]
     fetched = {each.buffer for each in found if each.tensor.role is Role.OUTPUT}
     return [_as_data(each) if each.buffer in fetched else each for each in found]
+
+
+def _unread(source: GraphSource) -> Binding:
+    """An input that the host gives, and no tile gets."""
+    format, nothing = source.value.type.format, np.zeros(0, np.int64)
+    element = _ELEMENTS[PRECISIONS[format.dtype]]
+    shape = source.value.type.shape
+    tensor = Tensor(source.name, Role.INPUT, element, shape, scale=format.scale)
+    return Binding(tensor, Pieces(nothing, nothing, nothing, nothing))
 
 
 def _as_data(binding: Binding) -> Binding:
@@ -119,19 +138,11 @@ def _check_parameters(graph: ComputeGraph, parameters: Mapping[str, npt.ArrayLik
 
 
 def _renamed(binding: Binding, others: Sequence[Binding]) -> Binding:
-    """Parameters that are stored in several ways are several tensors.
-
-    Raises `BuildError` for inputs of which the host would have to send several streams.
-    """
+    """Parameters that are stored in several ways are several tensors."""
     name = binding.tensor.name
     same = [each for each in others if each.tensor.name.partition(_AGAIN)[0] == name]
     if not same or all(binding.tensor == each.tensor for each in same):
         return binding
-    if binding.tensor.role is Role.INPUT:
-        raise BuildError(
-            f'the input "{name}" is wanted in {len(same) + 1} orders; cast or copy it for one of '
-            "its uses"
-        )
     again = f"{name}{_AGAIN}{len(same) + 1}"
     return replace(binding, tensor=replace(binding.tensor, name=again))
 
@@ -149,26 +160,45 @@ def _source(
         array = _prepared(source.constant.evaluate([]), source.prepared)
         tensor = _stored_tensor(source.name, storage)
         content = _stream(tensor, storage, array)
-        return Binding(tensor, buffer, _pieces(tensor, storage), content, SegmentKind.CONSTANT)
+        return Binding(tensor, _pieces(tensor, storage), buffer, content, SegmentKind.CONSTANT)
     assert shape is not None, "sources that are no constants are the graph's"
+    role = Role.PARAMETER if source.kind is SourceKind.PARAMETER else Role.INPUT
+    if role is Role.INPUT:
+        return Binding(*input_tensor(source, shape), buffer)
     try:
-        loops = _source_loops(storage, shape, source.prepared)
+        tensor, pieces = source_tensor(source, shape)
     except Inexpressible:
         return _prepared_parameter(source, buffer, parameters)
-    role = Role.PARAMETER if source.kind is SourceKind.PARAMETER else Role.INPUT
-    tensor = _tensor(source.name, role, storage, shape, loops)
-    pieces = _pieces(tensor, storage)
-    if role is Role.INPUT:
-        if not are_whole_words(pieces):
-            raise BuildError(
-                f'tiles do not hold whole words of the input "{source.name}": {storage}'
-            )
-        return Binding(tensor, buffer, pieces)
     if parameters is None:
         tensor = replace(tensor, source=Source.FILE, source_name=source.name)
-        return Binding(tensor, buffer, pieces)
+        return Binding(tensor, pieces, buffer)
     tensor = replace(tensor, source=Source.SEGMENTS)
-    return Binding(tensor, buffer, pieces, _stream(tensor, storage, parameters[source.name]))
+    return Binding(tensor, pieces, buffer, _stream(tensor, storage, parameters[source.name]))
+
+
+def source_tensor(source: MidSource, shape: Shape) -> tuple[Tensor, Pieces]:
+    """What the host gives for a source of `shape`. Raises `Inexpressible`."""
+    role = Role.PARAMETER if source.kind is SourceKind.PARAMETER else Role.INPUT
+    storage = source.value.storage
+    is_flat = not source.prepared and _is_flat(storage)
+    loops = () if is_flat else _source_loops(storage, shape, source.prepared)
+    tensor = _tensor(source.name, role, storage, shape, loops)
+    return tensor, _pieces(tensor, storage)
+
+
+def input_tensor(source: MidSource, shape: Shape) -> tuple[Tensor, Pieces]:
+    """The same, in whole words. Raises `Inexpressible`."""
+    tensor, pieces = source_tensor(source, shape)
+    if not are_whole_words(pieces):
+        raise Inexpressible
+    return tensor, pieces
+
+
+def _is_flat(storage: Storage) -> bool:
+    """Whether elements lie row by row, as the host has them."""
+    views = () if storage.view is None else storage.view.operators
+    is_plain = all(isinstance(each, operators.Reshape) for each in views)
+    return is_plain and len(storage.base) == 1 and storage.format.order is ElementOrder.ROW_MAJOR
 
 
 def _source_loops(
@@ -189,22 +219,19 @@ def _prepared_parameter(
     parameters: Mapping[str, npt.ArrayLike] | None,
 ) -> Binding:
     """A parameter that is more than reordered: the tensor is what is stored of it."""
-    is_view = source.value.storage.view is not None
-    if source.kind is not SourceKind.PARAMETER or parameters is None or is_view:
-        views = ", ".join(view.mnemonic for view in source.prepared)
-        raise BuildError(
-            f'"{source.name}" cannot come from the host as it is stored, by '
-            f"{views or 'its order'}: {source.value.storage}"
-        )
+    assert parameters is not None, "what a file gives is expressible"
     storage = source.value.storage
     tensor = _stored_tensor(source.name, storage, Role.PARAMETER)
     array = _prepared(np.asarray(parameters[source.name]), source.prepared)
     tensor = replace(tensor, source=Source.SEGMENTS)
-    return Binding(tensor, buffer, _pieces(tensor, storage), _stream(tensor, storage, array))
+    return Binding(tensor, _pieces(tensor, storage), buffer, _stream(tensor, storage, array))
 
 
-def _output(name: str, storage: Storage, buffer: int) -> Binding:
-    """An output in the order in which it is stored, or else in that of its axes."""
+def output_tensor(name: str, storage: Storage) -> tuple[Tensor, Pieces]:
+    """An output in the order in which it is stored, or else in that of its axes.
+
+    Raises `Inexpressible` if tiles do not hold whole words of it.
+    """
     views = () if storage.view is None else storage.view.operators
     try:
         axes = relate(storage.base, views)
@@ -215,8 +242,8 @@ def _output(name: str, storage: Storage, buffer: int) -> Binding:
         tensor = _tensor(name, Role.OUTPUT, storage, storage.shape, ())
         pieces = filled_up(element_pieces(storage), tensor.stream_bytes)
     if not are_whole_words(pieces):
-        raise BuildError(f'tiles do not hold whole words of the output "{name}": {storage}')
-    return Binding(tensor, buffer, pieces)
+        raise Inexpressible
+    return tensor, pieces
 
 
 def _pieces(tensor: Tensor, storage: Storage) -> Pieces:

@@ -9,6 +9,7 @@ from tilewright import __version__
 from tilewright.codegen.build.bindings import Binding, bindings, tensors_of
 from tilewright.codegen.build.config import PackageConfig
 from tilewright.codegen.build.debugging import debug_tables
+from tilewright.codegen.build.passing import passable
 from tilewright.codegen.build.profiling import PlannedSamples, planned_samples
 from tilewright.codegen.build.session import RUN, RUN_COMMAND, SessionFrame
 from tilewright.codegen.build.tiles import shards, tile_segments
@@ -62,6 +63,8 @@ def _built(
 ) -> Application:
     profiling = config.pipeline.profiling
     planned = plan(graph, config.pipeline).graph
+    with span("codegen.build.pass"):
+        planned = passable(graph, planned, config.pipeline.model, parameters is not None)
     schedule = lower(planned)
     with span("codegen.build.bind") as this:
         bound = bindings(graph, planned, schedule, parameters)
@@ -76,6 +79,7 @@ def _built(
         environment=config.environment(),
         inputs=[each.buffer for each in bound if _is_input(each) and each.buffer is not None],
         samples=0 if samples is None else samples.count,
+        seed=config.pipeline.placement_seed,
         samples_steps=profiling is Profiling.STEPS,
     )
     with span("codegen.build.assemble"):

@@ -74,7 +74,7 @@ def planned_samples(schedule: TileSchedule, profiling: Profiling) -> PlannedSamp
     size = np.full(len(tiles), count * _SAMPLE_BYTES)
     tensor = Tensor(TENSOR, Role.OUTPUT, ElementType.U32, (len(tiles), count))
     pieces = Pieces(tiles, tiles * size, np.zeros_like(tiles), size)
-    return PlannedSamples(count, Binding(tensor, None, pieces), profiling)
+    return PlannedSamples(count, Binding(tensor, pieces), profiling)
 
 
 def _count(steps: Sequence[LowStep]) -> int:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tilewright.codegen.emit.addresses import Address, Literal
+from tilewright.codegen.emit.addresses import Address, Literal, Value
 from tilewright.codegen.emit.elements import BINARY, UNARY, binary_calls, suffix, unary_calls
 from tilewright.codegen.emit.faults import EmissionError
 from tilewright.codegen.emit.operands import Call, Operands, find_kernel, kernel_call
@@ -18,6 +18,7 @@ from tilewright.codegen.emit.reductions import reduction
 from tilewright.codegen.emit.row_calls import ROW_KERNELS, row_calls
 from tilewright.codegen.emit.sums import sum_calls
 from tilewright.codegen.low import Buffer, KernelStep
+from tilewright.codegen.low.schedule import ATOM
 from tilewright.codegen.mid import Precision
 from tilewright.codegen.mid.operators.epilogues import REVERSED
 from tilewright.codegen.mid.orders import OUTPUT_GROUP
@@ -30,10 +31,12 @@ _F143, _SCALE = 0x80, 0x3F
 
 
 class Calls:
-    """The calls of kernel steps, for buffers at `addresses`."""
+    """The calls of kernel steps, for buffers at `addresses`, in step `window` of a loop."""
 
-    def __init__(self, buffers: Sequence[Buffer], addresses: Sequence[Address]) -> None:
-        self._operands = Operands(buffers, addresses)
+    def __init__(
+        self, buffers: Sequence[Buffer], addresses: Sequence[Address], window: int = 0
+    ) -> None:
+        self._operands = Operands(buffers, addresses, window)
 
     def of_step(self, step: KernelStep, tile: int) -> list[Call]:
         """What a tile calls for a step; nothing if it holds no part of the result.
@@ -83,16 +86,33 @@ class Calls:
         halves = layout.format.packing is Precision.F16
         name = "gemm_f32" if not halves else "gemm_f16" if sums is Precision.F16 else "gemm_f16_f32"
         kernel = KERNELS[f"{name}.{'zero' if step.mode == 'initialise' else 'accumulate'}"]
-        sizes = {
-            "rows": left.rows,
-            "inner": left.columns // depth,
-            "columns": right.columns // OUTPUT_GROUP,
-        }
-        arrays = dict(zip("cab", (step.result, *step.operands), strict=True))
+        # In a loop, a weight that is there whole has more inner elements than what is gathered.
+        inner = min(left.columns, right.rows)
+        if inner == 0:
+            if step.mode == "initialise":
+                yield self._no_sums(step.result, tile)
+            return
+        first = max(left.first_column, right.first_row)
+        before = (first - left.first_column) * left.rows, (first - right.first_row) * OUTPUT_GROUP
+        at_once = right.columns if right.rows == inner else OUTPUT_GROUP
+        sizes = {"rows": left.rows, "inner": inner // depth, "columns": at_once // OUTPUT_GROUP}
+        widths = [self._operands.precision(each).bytes for each in (step.result, *step.operands)]
         for number in np.ndindex(*self._operands.extents(step.result, tile)[:-2]):
-            yield kernel_call(
-                kernel, sizes, {n: self._matrix_at(b, tile, number) for n, b in arrays.items()}
+            c, a, b = (
+                self._matrix_at(each, tile, number) for each in (step.result, *step.operands)
             )
+            for column in range(0, right.columns, at_once):
+                places: dict[str, Value] = {
+                    "c": c + column * left.rows * widths[0],
+                    "a": a + before[0] * widths[1],
+                    "b": b + (before[1] + column * right.rows) * widths[2],
+                }
+                yield kernel_call(kernel, sizes, places)
+
+    def _no_sums(self, buffer: int, tile: int) -> Call:
+        """Sums of nothing."""
+        size = self._operands.elements(buffer, tile) * self._operands.precision(buffer).bytes
+        return Call("zero", (self._operands.at(buffer), -(-size // ATOM)))
 
     def _matrix_at(self, buffer: int, tile: int, number: tuple[int, ...]) -> Address:
         """One of a tile's matrices; an operand that has it once serves all of the result's."""

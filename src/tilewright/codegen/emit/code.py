@@ -190,8 +190,13 @@ class TileCode:
     # control
 
     @contextmanager
-    def repeat(self, count: int, sequences: Sequence[int]) -> Iterator[None]:
-        """What is written in the meantime runs `count` (at least 1) times."""
+    def repeat(
+        self, count: int, sequences: Sequence[int], ending: str | None = None
+    ) -> Iterator[None]:
+        """What is written in the meantime runs `count` (at least 1) times.
+
+        `ending` is a function to call at the end of each, once sequences have gone on.
+        """
         counter = _COUNTERS + WORD * len(self._repeats)
         self.set(_SCRATCH, count - 1)
         self.set(_OTHER, counter)
@@ -204,6 +209,8 @@ class TileCode:
         words = self._repeats.pop().words
         self.begin(NO_ORIGIN)
         self._advance_words(words, 1)
+        if ending is not None:
+            self.call(ending)
         self.set(_OTHER, counter)
         self.add("ld32 m,m,m,u12", _SCRATCH, _OTHER, _ZERO, 0)
         self.add("add m,m,s16", _FIRST_ARGUMENT, _SCRATCH, -1)

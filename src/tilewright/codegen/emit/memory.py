@@ -14,12 +14,13 @@ Groups of tiles start at tile 0, so tile 0 has every buffer: where they fit ther
 tiles, and one address serves all.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.codegen.low import Block, BufferKind, TileSchedule, lifetimes
+from tilewright.codegen.low import Block, BufferKind, RepeatStep, TileSchedule, lifetimes
+from tilewright.codegen.low.schedule import LowStep, uses
 from tilewright.codegen.mid import MemoryClass
 from tilewright.codegen.mid.orders import Indices
 from tilewright.codegen.mid.storage import WORD
@@ -91,11 +92,12 @@ def place_buffers(
     *,
     inputs: Collection[int] = (),
     samples: int = 0,
+    seed: int = 0,
 ) -> DataMemory:
     """Addresses, `start` or beyond, for all buffers, and for so many cycle samples.
 
     `inputs` are source buffers that are filled before each run: they need no memory once nothing
-    reads them any more. All other sources keep theirs.
+    reads them any more. All other sources keep theirs. `seed` is that of the policy.
 
     Raises `PlacementError`, which tells what does not fit and what would help.
     """
@@ -116,7 +118,7 @@ def place_buffers(
             for name in _COLUMNS
         },
     )
-    placement = _placed(requests, start, lambda value: wants[value].name)
+    placement = _placed(requests, start, seed, lambda value: wants[value].name)
     addresses = np.full(len(schedule.buffers) + 1, NOWHERE, np.int64)
     addresses[[*wants]] = placement.address
     return DataMemory(addresses[:-1], int(addresses[-1]))
@@ -147,6 +149,7 @@ _COLUMNS = (
 def _buffer_wants(schedule: TileSchedule, inputs: frozenset[int]) -> Iterator[_Want]:
     """What all buffers ask for that have memory of their own and are used."""
     life = lifetimes(schedule)
+    makers = dict(_makers(schedule.steps))
     for buffer in schedule.buffers:
         first, last = int(life.first[buffer.id]), int(life.last[buffer.id])
         if last < first or _is_current(buffer.block):
@@ -155,7 +158,7 @@ def _buffer_wants(schedule: TileSchedule, inputs: frozenset[int]) -> Iterator[_W
         yield _Want(
             buffer.id,
             buffer.bytes,
-            buffer.name,
+            f"{buffer.name} of {makers[buffer.id]}" if buffer.id in makers else buffer.name,
             max(buffer.alignment, _ALIGNMENT),
             buffer.tail,
             first,
@@ -167,21 +170,30 @@ def _buffer_wants(schedule: TileSchedule, inputs: frozenset[int]) -> Iterator[_W
         )
 
 
-def _placed(requests: Requests, start: int, name: Callable[[int], str]) -> Placement:
+def _makers(steps: Iterable[LowStep]) -> Iterator[tuple[int, str]]:
+    """Buffers that steps fill, with the operations; the first to fill one comes last."""
+    for step in reversed([*steps]):
+        if isinstance(step, RepeatStep):
+            yield from _makers(step.body)
+        else:
+            yield from ((each, step.provenance.operation) for each in uses(step).writes)
+
+
+def _placed(requests: Requests, start: int, seed: int, name: Callable[[int], str]) -> Placement:
     """With some of region 1 for what need not be interleaved, or else with all of it for both.
 
     Raises the first attempt's `PlacementError` if no attempt finds places.
     """
     try:
-        return place(requests, _policy(start, DEFAULT_CUT), name)
+        return place(requests, _policy(start, DEFAULT_CUT, seed), name)
     except PlacementError as fault:
         try:
-            return place(requests, _policy(start, MEMORY_END), name)
+            return place(requests, _policy(start, MEMORY_END, seed), name)
         except PlacementError:
             raise fault from None
 
 
-def _policy(start: int, cut: int) -> MemoryPolicy:
+def _policy(start: int, cut: int, seed: int) -> MemoryPolicy:
     """Region 1 is one arena up to `cut`, and another behind it."""
     arenas = (
         Arena(ORDINARY_LOW, MEMORY_BASE, REGION1_BASE),
@@ -196,6 +208,7 @@ def _policy(start: int, cut: int) -> MemoryPolicy:
         resident=tuple(each for each in resident if each in names),
         transient=tuple(each for each in transient if each in names),
         reserved=(Reservation("program", MEMORY_BASE, start),),
+        seed=seed,
     )
 
 

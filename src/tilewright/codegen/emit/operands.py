@@ -38,6 +38,7 @@ class Matrix:
     rows: int
     columns: int
     first_row: int
+    first_column: int
 
     @property
     def elements(self) -> int:
@@ -45,11 +46,14 @@ class Matrix:
 
 
 class Operands:
-    """Shards of buffers at `addresses`."""
+    """Shards of buffers at `addresses`; of those with steps, the shards of step `window`."""
 
-    def __init__(self, buffers: Sequence[Buffer], addresses: Sequence[Address]) -> None:
+    def __init__(
+        self, buffers: Sequence[Buffer], addresses: Sequence[Address], window: int = 0
+    ) -> None:
         self._buffers = buffers
         self._addresses = addresses
+        self._window = window
 
     def storage(self, buffer: int) -> Storage:
         return self._buffers[buffer].slot.storage
@@ -71,23 +75,24 @@ class Operands:
 
     def ranges(self, buffer: int, tile: int) -> list[tuple[int, int]]:
         """First coordinates with extents."""
-        return _ranges(self.layout(buffer), tile)
+        held = self._buffers[buffer].shard_numbers(self._window)
+        return _ranges(self.layout(buffer), int(held[tile % len(held)]))
 
     def starts(self, buffer: int, tile: int) -> tuple[int, ...]:
         """Where a tile's shard starts along the axes of `extents`."""
-        return tuple(int(start) for start, _ in _ranges(self.layout(buffer), tile))
+        return tuple(int(start) for start, _ in self.ranges(buffer, tile))
 
     def elements(self, buffer: int, tile: int) -> int:
         return int(np.prod(self.extents(buffer, tile)))
 
     def matrix(self, buffer: int, tile: int) -> Matrix:
         layout = self.layout(buffer)
-        *_, rows, columns = _ranges(layout, tile)
+        *_, rows, columns = self.ranges(buffer, tile)
         if layout.format.order.is_transposed:
             rows, columns = columns, rows
         if layout.format.order is ElementOrder.ROW_MAJOR:
             raise EmissionError(f"{self.name(buffer)} is not packed for the matrix engine")
-        return Matrix(int(rows[1]), int(columns[1]), int(rows[0]))
+        return Matrix(int(rows[1]), int(columns[1]), int(rows[0]), int(columns[0]))
 
     def at(self, buffer: int) -> Address:
         return self._addresses[buffer]
@@ -96,9 +101,8 @@ class Operands:
         return self._buffers[buffer].name
 
 
-def _ranges(layout: Layout, tile: int) -> list[tuple[int, int]]:
-    found = _shards(layout)
-    return found[tile % len(found)]
+def _ranges(layout: Layout, shard: int) -> list[tuple[int, int]]:
+    return _shards(layout)[shard]
 
 
 @lru_cache(maxsize=1024)

@@ -110,12 +110,14 @@ def emit(
     inputs: Sequence[int] = (),
     samples: int = 0,
     samples_steps: bool = False,
+    seed: int = 0,
 ) -> Program:
     """The program of a schedule, for all tiles of the chip.
 
     `frame` makes what stands around the graph; without it, tiles run the graph once and stop.
     `inputs` are buffers that the frame fills before each run. A place for so many cycle `samples`
     is set aside; with `samples_steps` one is taken behind each step, others by the frame.
+    `seed` is that of the memory policy.
 
     Data begin behind the longest program; if that is longer than thought, it is written again with
     data further up. Tiles beyond those of the schedule only let phases pass. Raises
@@ -124,7 +126,7 @@ def emit(
     environment = environment or Environment()
     start = FIRST_DATA
     for _ in range(_MOST_PASSES):
-        memory = place_buffers(schedule, start, inputs=inputs, samples=samples)
+        memory = place_buffers(schedule, start, inputs=inputs, samples=samples, seed=seed)
         made = frame(memory) if frame is not None else RunOnce()
         program = _written(schedule, memory, made, environment, samples_steps)
         needed = data_start(max(text.end for text in program.texts))
@@ -199,9 +201,12 @@ class _Writer:
         code.call(FINISH)
         return code.finished()
 
-    def _write(self, work: Sequence[Work], tile: int, physical: int) -> None:
+    def _write(
+        self, work: Sequence[Work], tile: int, physical: int, samples_last: bool = True
+    ) -> None:
+        """Work, with a sample behind each step, but perhaps the last."""
         code = self._code
-        for each in work:
+        for place, each in enumerate(work):
             code.begin(self._origins.setdefault(each.provenance, len(self._origins)))
             match each:
                 case CallWork(calls=calls):
@@ -210,10 +215,12 @@ class _Writer:
                 case PhaseWork(rows=rows):
                     row = rows.row(physical).astype("<u4").tobytes()
                     code.exchange(row, list(_moving(each, physical)))
-                case RepeatWork(count=count):
-                    with code.repeat(count, each.sequences):
-                        self._write(each.body, tile, physical)
-            if self._is_sampled and each.ends_step:
+                case RepeatWork(count=count, body=body):
+                    ending = SAMPLE if self._is_sampled and body[-1].ends_step else None
+                    with code.repeat(count, each.sequences, ending):
+                        self._write(body, tile, physical, samples_last=ending is None)
+            is_last = place == len(work) - 1
+            if self._is_sampled and each.ends_step and (samples_last or not is_last):
                 code.call(SAMPLE)
 
 

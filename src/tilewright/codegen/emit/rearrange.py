@@ -10,6 +10,7 @@ from tilewright.codegen.emit.operands import Call
 from tilewright.codegen.emit.places import NOWHERE, find_elements, held_elements, padding
 from tilewright.codegen.emit.strides import even_runs, find_rows, shared
 from tilewright.codegen.low import Origin, inner_places
+from tilewright.codegen.low.schedule import ATOM
 from tilewright.codegen.mid import Layout
 from tilewright.codegen.mid.orders import Indices
 from tilewright.codegen.mid.storage import WORD, Storage
@@ -76,13 +77,37 @@ def clearing_calls(layout: Layout, address: Address, tile: int) -> Iterator[Call
     of_words = is_padding.reshape(-1, WORD)
     whole = np.all(of_words, axis=1)
     parts = np.any(of_words, axis=1) & ~whole
-    zeros = Literal(bytes(WORD))
-    (words,) = np.nonzero(whole)
+    atoms, words = _whole_atoms(np.flatnonzero(whole))
+    yield from _clearing(address, atoms)
     nothing = np.zeros((1, len(words)), np.int64)
-    yield from _permuting(address, zeros, words, nothing, nothing)
+    yield from _permuting(address, Literal(bytes(WORD)), words, nothing, nothing)
     (words,) = np.nonzero(parts)
     places = np.where(of_words[words], NOWHERE, words[:, None] * WORD + np.arange(WORD))
     yield from _gathering(address, address, words, places)
+
+
+def _whole_atoms(words: Indices) -> tuple[Indices, Indices]:
+    """Atoms of which all words are among these, and the words that are left."""
+    atoms, counts = np.unique(words * WORD // ATOM, return_counts=True)
+    atoms = atoms[counts == ATOM // WORD]
+    return atoms, words[~np.isin(words * WORD // ATOM, atoms)]
+
+
+def _clearing(address: Address, atoms: Indices) -> Iterator[Call]:
+    """Zeros for atoms: rows of equal width at an equal pitch by a call."""
+    starts = np.flatnonzero(np.diff(atoms, prepend=NOWHERE - 1) != 1)
+    widths = np.diff(np.append(starts, len(atoms)))
+    for first, rows, (pitch,) in even_runs(atoms[starts][None], widths[None]):
+        at, width = address + ATOM * int(atoms[starts[first]]), int(widths[first])
+        if rows > 1 and width <= _MOST_ZEROS:
+            zeros = Literal(bytes(ATOM * width))
+            yield Call("copy_strided", (at, zeros, pitch, 0, width, rows))
+        else:
+            yield from (Call("zero", (at + ATOM * row * pitch, width)) for row in range(rows))
+
+
+_MOST_ZEROS = 16
+"""Atoms of a literal that rows are cleared with."""
 
 
 def moving_calls(target: Address, source: Address, places: Indices, size: int) -> Iterator[Call]:

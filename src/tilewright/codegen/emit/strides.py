@@ -101,10 +101,11 @@ def single_words(words: Indices, places: Indices) -> Iterator[Rows]:
 
 def shared(rows: Rows, elements_per_word: int) -> Iterator[Rows]:
     """The same work with a row or more for each worker, if rows are long enough to be cut."""
-    if rows.rows >= WORKERS or rows.words < 2 * WORKERS:
+    part, rest = divmod(rows.words, WORKERS)
+    cut = _steps(part) + (_steps(rest) if rest else 0)
+    if rows.rows >= WORKERS or part < 2 or _steps(rows.words) <= rows.rows * cut:
         yield rows
         return
-    part = rows.words // WORKERS
     moved = tuple(step * elements_per_word for step in rows.steps)
     for row in range(rows.rows):
         places = _moved(rows.places, rows.pitches, row)
@@ -118,14 +119,23 @@ def shared(rows: Rows, elements_per_word: int) -> Iterator[Rows]:
             places=places,
             pitches=tuple(part * each for each in moved),
         )
-        if rows.words % WORKERS:
+        if rest:
             yield replace(
                 rows,
                 word=word + WORKERS * part,
-                words=rows.words % WORKERS,
+                words=rest,
                 rows=1,
                 places=_moved(places, moved, WORKERS * part),
             )
+
+
+def _steps(words: int) -> int:
+    """About how many a worker takes in a call for one row of so many words."""
+    return _CALL_STEPS + _WORD_STEPS * words
+
+
+_CALL_STEPS, _WORD_STEPS = 40, 3
+"""As kernels that permute have them."""
 
 
 def _moved(places: tuple[int, ...], by: tuple[int, ...], times: int) -> tuple[int, ...]:

@@ -75,7 +75,6 @@ class Worker:
     def __init__(self, schedule: TileSchedule, addresses: Sequence[Address]) -> None:
         self._schedule = schedule
         self._addresses = addresses
-        self._calls = Calls(schedule.buffers, addresses)
         self._made: dict[int, PhaseWork] = {}
         """Phases, by the identity of their steps."""
 
@@ -137,7 +136,7 @@ class Worker:
                 begun.clear()
                 return
         for target in sorted(targets - begun):
-            unfilled = _unfilled(self._schedule.buffers[target], filled.get(target))
+            unfilled = _unfilled(self._schedule.buffers[target], step.window, filled.get(target))
             if unfilled.any():
                 atoms = self._schedule.buffers[target].bytes // ATOM
                 call = Call("zero", (self._addresses[target], atoms))
@@ -146,7 +145,8 @@ class Worker:
         begun |= targets
 
     def _kernel(self, step: KernelStep) -> Work:
-        of_tile = self._rearranging if step.kernel.startswith("repack") else self._calls.of_step
+        calls_of = Calls(self._schedule.buffers, self._addresses, step.window)
+        of_tile = self._rearranging if step.kernel.startswith("repack") else calls_of.of_step
         calls = tuple(tuple(of_tile(step, tile)) for tile in range(step.tiles))
         return CallWork(calls, step.provenance)
 
@@ -183,10 +183,11 @@ def _phases(steps: Sequence[LowStep]) -> Iterator[ExchangeStep]:
                 yield from _phases(step.body)
 
 
-def _unfilled(buffer: Buffer, filled: Indices | None) -> NDArray[np.bool_]:
-    """Tiles whose shard has padding, but for those on which so many words are filled anyway."""
+def _unfilled(buffer: Buffer, window: int, filled: Indices | None) -> NDArray[np.bool_]:
+    """Tiles whose shard of a step has padding, but for those on which so many words are filled
+    anyway."""
     layout = buffer.layout
-    ranges = layout.shard(np.arange(buffer.tiles))
+    ranges = layout.shard(buffer.shard_numbers(window))
     padded = np.zeros(buffer.tiles, np.bool_)
     words = np.ones(buffer.tiles, np.int64)
     for (start, extent), whole in zip(ranges, layout.shape, strict=True):

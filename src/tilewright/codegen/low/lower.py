@@ -1,9 +1,8 @@
 """From a planned graph to what tiles do: `lower`."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
-from tilewright.codegen.low.faults import LoweringError
 from tilewright.codegen.low.moves import Moves, Origin, Part, gathered, scattered
 from tilewright.codegen.low.schedule import (
     Block,
@@ -39,8 +38,7 @@ from tilewright.tracing import span
 def lower(graph: MidGraph) -> TileSchedule:
     """The schedule of a planned graph. Groups of tiles start at tile 0.
 
-    Raises `LoweringError` for words that the exchange cannot move, and for a value that would have
-    to be a block of two sequences.
+    Raises `LoweringError` for words that the exchange cannot move.
     """
     with span("codegen.low.lower") as this:
         schedule = _Lowering(graph).schedule()
@@ -59,6 +57,8 @@ class _Lowering:
         self._reads = _reads(graph, self._roots)
         self._own: set[int] = set()
         """Buffers that hold what the region being lowered has made, or carries."""
+        self._along: list[int] = []
+        """Sequences that the repeats around go along."""
 
     def schedule(self) -> TileSchedule:
         sources = [
@@ -141,16 +141,23 @@ class _Lowering:
             yield from self._enter(carried.initial, carried.argument, repeat.provenance)
         for outer, argument in repeat.invariants:
             self._of_value[argument.id] = self._of_value[outer.id]
-        sequences = [
-            self._sequence(iterated.values, iterated.argument) for iterated in repeat.sequences
-        ]
+        sequences: list[int] = []
+        for iterated in repeat.sequences:
+            number = yield from self._sequence(
+                iterated.values, iterated.argument, repeat.provenance
+            )
+            sequences.append(number)
+        self._along += sequences
         outside, self._own = self._own, {self._buffer(each.argument).id for each in repeat.carried}
         body = self._lower(repeat.body)
         body += self._hand_on(repeat)
         self._own = outside
+        del self._along[len(self._along) - len(sequences) :]
         for carried in repeat.carried:
             self._of_value[carried.result.id] = self._of_value[carried.argument.id]
-        yield RepeatStep(repeat.count, tuple(body), tuple(sequences), repeat.provenance)
+        yield RepeatStep(
+            repeat.count, tuple(body), tuple(dict.fromkeys(sequences)), repeat.provenance
+        )
 
     def _enter(
         self, initial: MidValue, argument: MidValue, why: WorkProvenance
@@ -184,21 +191,35 @@ class _Lowering:
             pending.append(CopyStep(yielded, argument, None, why))
         yield from pending
 
-    def _sequence(self, values: tuple[MidValue, ...], argument: MidValue) -> int:
-        number = len(self._sequences)
+    def _sequence(
+        self, values: tuple[MidValue, ...], argument: MidValue, why: WorkProvenance
+    ) -> Generator[LowStep, None, int]:
+        """The number of the sequence that a repeat goes along; values that cannot be its blocks
+        are copied."""
         blocks = [self._buffer(value) for value in values]
+        known = self._known_sequence(blocks)
+        if known is not None:
+            self._of_value[argument.id] = known.blocks[-1]
+            return known.id
+        number = len(self._sequences)
         for place, block in enumerate(blocks):
             if block.block is not None:
-                raise LoweringError(
-                    f"{block.name} would have to be a block of two sequences; give one of the "
-                    "repeats a copy of it"
-                )
-            block.block = Block(number, place)
+                blocks[place] = self._new(block.slot, BufferKind.VALUE, block.value)
+                yield CopyStep(block.id, blocks[place].id, None, why)
+            blocks[place].block = Block(number, place)
         current = self._define(argument, blocks[0].kind)
         current.block = Block(number, None)
         identities = (*(block.id for block in blocks), current.id)
         self._sequences.append(Sequence(number, len(values), identities))
         return number
+
+    def _known_sequence(self, blocks: list[Buffer]) -> Sequence | None:
+        """The sequence of these blocks, if there is one and no repeat around goes along it."""
+        first = blocks[0].block
+        if first is None or first.sequence in self._along:
+            return None
+        known = self._sequences[first.sequence]
+        return known if known.blocks[:-1] == tuple(block.id for block in blocks) else None
 
 
 class _Work:
@@ -232,11 +253,11 @@ class _Work:
                         self._gathered(*move, window, part)
                         for move, part in zip(step.moves, parts, strict=True)
                     ]
-                    yield from self._exchange(moves)
+                    yield from self._exchange(moves, window)
                 case Scatter():
                     moves = [self._scattered(step.source, step.arriving)]
                     moves += [self._gathered(*move, window) for move in step.extra]
-                    yield from self._exchange(moves)
+                    yield from self._exchange(moves, window)
                 case KernelCall():
                     yield self._call(step, window)
 
@@ -279,10 +300,12 @@ class _Work:
             scattered(slots[0].storage, slots[1].storage),
         )
 
-    def _exchange(self, moves: list[tuple[Buffer, Buffer, Moves]]) -> Iterator[LowStep]:
+    def _exchange(
+        self, moves: list[tuple[Buffer, Buffer, Moves]], window: int
+    ) -> Iterator[LowStep]:
         for source, target, each in moves:
             if len(each.copies.tile):
-                yield CopyStep(source.id, target.id, each.copies, self._provenance)
+                yield CopyStep(source.id, target.id, each.copies, self._provenance, window)
         sent = [each for each in moves if len(each[2].words)]
         if not sent:
             return
@@ -290,7 +313,7 @@ class _Work:
             for _, target, _ in sent:
                 self._lowering._keep_apart(source, target)
         identified = tuple((source.id, target.id, each) for source, target, each in sent)
-        yield ExchangeStep(identified, self._provenance)
+        yield ExchangeStep(identified, self._provenance, window)
 
     def _call(self, call: KernelCall, window: int) -> KernelStep:
         mode = call.modes[0] if window == 0 else call.modes[-1]
@@ -305,6 +328,7 @@ class _Work:
             call.numbers,
             self._provenance,
             self._origins.get(call.operands[0], ()),
+            window,
         )
 
 

@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
+import numpy as np
+
 from tilewright.codegen.low.moves import Copies, Moves, Origin
 from tilewright.codegen.mid import Layout, MemoryClass, Slot, WorkProvenance
+from tilewright.codegen.mid.orders import Indices
 
 ATOM = 8
 """Bytes: buffers are whole atoms of memory, as kernels take them."""
@@ -73,6 +76,11 @@ class Buffer:
         """Of what is stored; of a slot with steps, tiles of later ones follow."""
         return self.slot.storage.layout
 
+    def shard_numbers(self, window: int = 0) -> Indices:
+        """By tile, which shard of the layout it holds; of a slot with steps, in step `window`."""
+        step = window if self.slot.steps > 1 else 0
+        return np.arange(self.tiles) + step * self.tiles
+
     def __str__(self) -> str:
         return f"b{self.id}"
 
@@ -98,6 +106,8 @@ class ExchangeStep:
     moves: tuple[tuple[int, int, Moves], ...]
     """(source buffer, target buffer, words)."""
     provenance: WorkProvenance
+    window: int = 0
+    """Of targets with steps, the step whose shards are filled."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,6 +118,8 @@ class CopyStep:
     target: int
     copies: Copies | None
     provenance: WorkProvenance
+    window: int = 0
+    """Of a target with steps, the step whose shards are filled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +137,8 @@ class KernelStep:
     provenance: WorkProvenance
     origins: tuple[Origin, ...] = ()
     """Of a kernel that picks elements out of words: where its operand's words came from."""
+    window: int = 0
+    """Of buffers with steps, the step whose shards they hold."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

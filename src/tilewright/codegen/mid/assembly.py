@@ -121,7 +121,7 @@ class Assembler:
         for conversion in conversions:
             made = MidValue(next(self._ids), value.name, conversion.target, origin.id)
             provenance = WorkProvenance(group or value.name or str(value), origin.id, reason)
-            plan = _conversion_plan(conversion)
+            plan = conversion_plan(conversion)
             steps.append(MidOperation(conversion.kind, None, (value,), made, provenance, plan))
             value = made
         return value
@@ -328,7 +328,8 @@ def _all_choices(plan: RegionPlan) -> list[Choice]:
     return found
 
 
-def _conversion_plan(conversion: Conversion) -> OperatorPlan:
+def conversion_plan(conversion: Conversion) -> OperatorPlan:
+    """The plan of the operation that a conversion becomes."""
     return OperatorPlan(
         conversion.kind,
         conversion.target.format.precision,

@@ -121,9 +121,10 @@ def _resident_pieces(graph: MidGraph) -> list[tuple[bool, int]]:
     }
     for step, _ in walk_steps(graph.steps):
         for sequence in step.sequences if isinstance(step, MidRepeat) else ():
-            along = [pieces.pop(value.id) for value in sequence.values if value.id in pieces]
+            along = dict.fromkeys(each.id for each in sequence.values if each.id in pieces)
             if along:
-                pieces[sequence.values[0].id] = (along[0][0], sum(size for _, size in along))
+                parts = [pieces.pop(each) for each in along]
+                pieces[min(along)] = (parts[0][0], sum(size for _, size in parts))
     return list(pieces.values())
 
 

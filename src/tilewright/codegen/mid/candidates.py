@@ -62,6 +62,10 @@ class InPlace:
     """Cycles."""
     messages: float
     """That the cost counts, for an operand that comes from tiles all over the chip."""
+    shared_by_pairs: bool = False
+    """Whether adjacent tiles take the same data."""
+    is_paired: bool = False
+    """Whether the cost counts that they receive it in 64-bit messages."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,8 @@ class PipelineConfig:
     inputs: Mapping[str, TensorFormat] = field(default_factory=dict)
     profiling: Profiling = Profiling.NONE
     most_copies: int = 0
+    placement_seed: int = 0
+    """Of the memory policy (`codegen.place.MemoryPolicy`); plans do not depend on it."""
     tile_bytes: int = field(default_factory=tile_budget)
     """Memory of a tile that plans may fill."""
     interleaved_bytes: int = field(default_factory=interleaved_budget)

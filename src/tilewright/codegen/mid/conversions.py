@@ -56,7 +56,7 @@ def conversions(storage: Storage, spec: OperandSpec, scale: int, model: CostMode
         storage = steps[-1].target
     if spec.storage is not None:
         if storage != spec.storage:
-            steps.append(_rearrange(storage, spec.storage, model))
+            steps.append(rearranged(storage, spec.storage, model))
     elif spec.words_along is not None and not keeps_words(storage, spec.words_along):
         steps.append(_straightened(storage, spec, model))
     return tuple(steps)
@@ -100,7 +100,7 @@ def _cast(storage: Storage, precision: Precision, scale: int) -> Conversion:
     )
 
 
-def _rearrange(storage: Storage, target: Storage, model: CostModel) -> Conversion:
+def rearranged(storage: Storage, target: Storage, model: CostModel) -> Conversion:
     """To another format, by the cheapest way that keeps words whole.
 
     Where neighbours of the target are apart in the source, shards are turned before the move, or
@@ -231,5 +231,5 @@ def _straightened(storage: Storage, spec: OperandSpec, model: CostModel) -> Conv
     assert spec.words_along is not None
     straight = _straight(storage, spec.words_along)
     if straight is None:
-        return _rearrange(storage, spec.home, model)
+        return rearranged(storage, spec.home, model)
     return _repacked("repack_transpose", storage, straight)

@@ -92,7 +92,7 @@ class CostModel:
         return words + messages * rates.MESSAGE_SENT.value
 
 
-_ENTRY = 30
+_ENTRY = 8
 """Cycles of a supervisor from its last call to the barrier, and from the barrier into its row."""
 
 EMULATED = CostModel(

@@ -19,7 +19,7 @@ from tilewright.target.geometry import REGION1_BASE, WORKERS
 
 Numbers = NDArray[Any]
 
-CALL = 12
+CALL = 7
 """Cycles of the supervisor before a kernel's first: its operands, and the call."""
 PANEL_ATOMS = 4
 """Atoms of 8 bytes in a row of a panel of halves."""
@@ -192,6 +192,18 @@ def own_words_cycles() -> float:
 def clear_cycles(size: Any) -> Any:
     """Of a call that fills so many bytes with zeros."""
     return vector_cycles("zero", _ceil(size, 4))
+
+
+def cleared_rows_cycles(rows: Any, size: int) -> Any:
+    """Of a call that fills the last `size` bytes of each of so many rows with zeros."""
+    first, further = _clearing_slopes(-(-size // _ATOM))
+    return first + (_ceil(rows, WORKERS) - 1) * further
+
+
+@lru_cache(maxsize=64)
+def _clearing_slopes(width: int) -> tuple[float, float]:
+    one, two = (call_cycles("copy_strided", rows=n * WORKERS, width=width) for n in (1, 2))
+    return one, two - one
 
 
 def permuted_cycles(elements: float, calls: float, width: int) -> float:

@@ -468,9 +468,17 @@ def _messages(candidate: OperatorCandidate, operands: list[Storage]) -> Operator
     more = 0.0
     for each in candidate.in_place:
         source = operands[each.operand]
-        if source != each.storage and source.shape == each.storage.shape:
-            more += received_runs(source, each.storage) - each.messages
-    return OperatorCost(exchange=more * rates.MESSAGE_RECEIVED.value)
+        if source == each.storage or source.shape != each.storage.shape:
+            continue
+        runs, size = received_runs(source, each.storage), each.storage.layout.shard_bytes
+        more += (runs - each.messages) * rates.MESSAGE_RECEIVED.value
+        is_paired = each.shared_by_pairs and size >= runs * rates.LEAST_PAIRED_BYTES
+        more += (each.is_paired - is_paired) * size * _PAIRS_SAVE
+    return OperatorCost(exchange=more)
+
+
+_PAIRS_SAVE = 1 / rates.EXCHANGE_BYTES_PER_CYCLE - 1 / rates.PAIRED_BYTES_PER_CYCLE
+"""Cycles for each byte."""
 
 
 def _entrances(group: Group, body: RegionPlan) -> list[Storage | None]:

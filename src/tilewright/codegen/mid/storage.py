@@ -19,6 +19,7 @@ from tilewright.graph.operator import Formula
 
 _PROBED_ROWS = 4
 _PROBED_ELEMENTS = 4096
+_LEAST_PROBED_TILES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +117,17 @@ def keeps_words(storage: Storage, axis: int) -> bool:
 def moves_whole_words(source: Storage, target: Storage) -> bool:
     """Whether every word of `target` is a word of `source`, so that the exchange can move it.
 
-    Both store the same value. Probed on the first elements of two of the target's tiles.
+    Both store the same value. Probed on the first elements of some of the target's tiles, of small
+    ones all.
     """
     group = WORD // target.format.precision.bytes
     if group < 2 or not target.shape:
         return True
     layout = target.layout
-    tiles = np.array([layout.format.tiles // 2, layout.format.tiles - 1])[:, None]
     offset = np.arange(min(layout.shard_elements, _PROBED_ELEMENTS))
+    count = max(_LEAST_PROBED_TILES, 2 * _PROBED_ELEMENTS // len(offset))
+    last = layout.format.tiles - 1
+    tiles = np.unique(np.linspace(0, last, min(count, last + 1)).astype(np.int64))[:, None]
     coordinates, held = layout.coordinates(tiles, offset)
     offset = np.broadcast_to(offset, held.shape)
     numbers = np.ravel_multi_index([each[held] for each in coordinates], target.base)

@@ -97,12 +97,16 @@ class MemoryPolicy:
 
     `resident` and `transient` name arenas; an arena that is not named is not used. Every
     allocation goes to the first arena of its list that has room. Raises `PolicyError`.
+
+    With a `seed` other than 0, blocks are placed in an order drawn with it, if that fits: no good
+    packing, but another one, to show that results do not depend on addresses.
     """
 
     arenas: tuple[Arena, ...]
     resident: tuple[str, ...]
     transient: tuple[str, ...]
     reserved: tuple[Reservation, ...] = ()
+    seed: int = 0
 
     def __post_init__(self) -> None:
         faults = [
@@ -171,7 +175,7 @@ class MemoryPolicy:
         resident, transient = (
             tuple(dict.fromkeys(names.get(name, name) for name in order)) for order in self._orders
         )
-        return MemoryPolicy((*rest, merged), resident, transient, self.reserved)
+        return MemoryPolicy((*rest, merged), resident, transient, self.reserved, self.seed)
 
     @property
     def _orders(self) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -8,7 +8,15 @@ import numpy as np
 
 from tilewright.codegen.place.blocks import Blocks
 from tilewright.codegen.place.orders import portfolio
-from tilewright.codegen.place.packing import OVERFLOW, Reserved, TileBlocks, Windows, pack
+from tilewright.codegen.place.packing import (
+    FIRST_FIT,
+    OVERFLOW,
+    Reserved,
+    TileBlocks,
+    Windows,
+    pack,
+    pack_in_order,
+)
 from tilewright.codegen.place.policy import MemoryNeed, MemoryPolicy
 from tilewright.codegen.place.requests import LAST_STEP, NONE, Ints
 from tilewright.target.geometry import LOADABLE_END
@@ -38,8 +46,18 @@ class Problem:
 
     def pack(self, tile: TileBlocks) -> Ints:
         """Addresses of the blocks of a tile; those from `OVERFLOW` up say that it does not fit."""
+        drawn = self._drawn(tile) if self.policy.seed else None
+        if drawn is not None:
+            return drawn
         orders, fits = portfolio(tile, self.windows)
         return pack(tile, self.windows, self.reserved, orders, fits, NONE)
+
+    def _drawn(self, tile: TileBlocks) -> Ints | None:
+        """Addresses from an order drawn with the policy's seed, if it fits."""
+        movable = np.flatnonzero(tile.fixed[: tile.blocks] == NONE)
+        order = np.random.default_rng(self.policy.seed).permutation(movable)
+        address: Ints = pack_in_order(tile, self.windows, self.reserved, order, FIRST_FIT)
+        return address if address.max(initial=0) < OVERFLOW else None
 
     def tile(self, index: int) -> TileBlocks:
         """The blocks of one tile, given by its index in `blocks.tiles`."""

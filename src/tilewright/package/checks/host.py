@@ -14,7 +14,7 @@ from tilewright.package.checks.rows import (
     check_text,
     report,
 )
-from tilewright.package.checks.tensors import sent_tensors, stream_sizes
+from tilewright.package.checks.tensors import sent_tensors, stream_sizes, unread_inputs
 from tilewright.package.faults import Fault, FaultList
 from tilewright.package.host_plan import Direction, Group
 from tilewright.package.spans import covered, keys, overlapping
@@ -234,8 +234,9 @@ def _check_streams(application: Application, faults: FaultList) -> None:
     is_out = host.batches.direction == Direction.FROM_DEVICE
     has_run = any(each.group is Group.RUN for each in host.calls)
     is_sent = sent_tensors(application)
+    is_read = (roles == Role.INPUT) & ~unread_inputs(application)
     for is_batch, is_tensor, message in (
-        (~is_out & (group == Group.RUN), (roles == Role.INPUT) & has_run, "no run sends"),
+        (~is_out & (group == Group.RUN), is_read & has_run, "no run sends"),
         (~is_out & (group == Group.LOAD), (roles == Role.PARAMETER) & is_sent, "no load sends"),
         (is_out, roles == Role.OUTPUT, "no call fetches"),
     ):

@@ -6,7 +6,7 @@ from typing import Any
 
 from tilewright.codegen.mid.layout import Shape
 from tilewright.codegen.mid.orders import OUTPUT_GROUP, Precision
-from tilewright.codegen.mid.prices import panel_cycles, vector_cycles
+from tilewright.codegen.mid.prices import cleared_rows_cycles, panel_cycles, vector_cycles
 from tilewright.graph.operator import Formula
 from tilewright.target import rates
 
@@ -83,14 +83,25 @@ def added_with_terms(epilogues: Rest, transposed: bool) -> tuple[str, Rest]:
 
 
 def epilogue_cycles(
-    epilogues: Rest, precision: Precision, transposed: bool, rows: Any, panels: Any
+    epilogues: Rest,
+    precision: Precision,
+    transposed: bool,
+    rows: Any,
+    panels: Any,
+    padding: int = 0,
 ) -> Any:
-    """Of one call for each operator, on so many rows and panels of the product."""
+    """Of one call for each operator, on so many rows and panels of the product.
+
+    Each row of the last panel ends with `padding` columns. What is added along transposed panels
+    changes it, so that it is cleared.
+    """
     cycles = 0.0 * rows
     for each in epilogues:
         operation = each.operator.mnemonic
         if each.kind is EpilogueKind.ROW:
             cycles = cycles + panel_cycles(operation, precision, transposed, rows, panels)
+            if transposed and padding:
+                cycles = cycles + cleared_rows_cycles(rows, padding * precision.bytes)
         else:
             elements = rows * panels * OUTPUT_GROUP
             cycles = cycles + vector_cycles(f"{operation}_{precision.value}", elements)

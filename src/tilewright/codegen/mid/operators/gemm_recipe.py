@@ -261,22 +261,31 @@ class GemmRecipe(Recipe):
                 Storage(self.working(side, operand.precision), side.shape), operand.shape
             )
             if whole:
-                found.append(InPlace(side.operand, there, cycles, messages))
+                shared = model.paired and self._shared_by_pairs(side)
+                is_paired = model.paired and self._is_paired(side)
+                found.append(InPlace(side.operand, there, cycles, messages, shared, is_paired))
             else:
                 return ()
         return tuple(found)
 
+    def _shared_by_pairs(self, side: Side) -> bool:
+        """Whether pairs of tiles take the same data."""
+        fast = self._digits()[-1][1]
+        return fast % 2 == 0 and (side is self.left) == self.grid.columns_fast
+
     def _is_paired(self, side: Side) -> bool:
         """Whether pairs take the same data, in messages long enough for 64-bit items.
 
-        A message of the left operand is what a tile keeps of a panel; one of the right operand is a
-        block, or several.
+        A message of the left operand is what a tile keeps of a panel; one of a weight on the right
+        is a block, or several; of another right operand, there are as many as the scan supposes.
         """
         fast = self._digits()[-1][1]
-        if fast % 2 or (side is self.left) != self.grid.columns_fast:
+        if not self._shared_by_pairs(side):
             return False
         if side is not self.left:
-            return True
+            size = Storage(self.working(side, self.compute), side.shape).layout.shard_bytes
+            least = self.grid.right_messages * rates.LEAST_PAIRED_BYTES
+            return side.stored is not None or size * self.grid.steps >= least
         rows = -(-side.shape[side.outer] // self.grid.row_parts)
         panel = -(-rows // fast) * self.compute.inner_group * self.compute.bytes
         return panel >= rates.LEAST_PAIRED_BYTES

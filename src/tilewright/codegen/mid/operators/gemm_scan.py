@@ -436,7 +436,7 @@ def _priced(
         "left_messages": left_messages,
         "right_messages": right_messages,
         "compute": _compute(problem, d, working),
-        "exchange": _exchange(problem, d, working, model, partial)
+        "exchange": _exchange(problem, d, working, model, partial, right_messages)
         + (left_messages + right_messages) * rates.MESSAGE_RECEIVED.value,
         "sync": model.phase * _phases(problem, d, working),
         "reduction": _reduction(problem, d, working, partial),
@@ -467,21 +467,28 @@ def _exchange(
     working: _Working,
     model: CostModel,
     partial: Precision,
+    right_messages: Numbers,
 ) -> Numbers:
-    """Words that the fullest tile receives: operands, residuals, terms."""
+    """Words that the fullest tile receives: operands, residuals, terms.
+
+    Tiles that all send terms to each other now and then wait, in all for about one term.
+    """
     single = rates.EXCHANGE_BYTES_PER_CYCLE
     fast = d.column_parts if d.columns_fast else d.row_parts
     shares_pairs = (fast % 2 == 0) & model.paired
     if d.columns_fast:  # the left operand is shared, in panels of as many rows as each tile keeps
         kept = _ceil(d.rows, fast) * d.group * problem.compute.bytes
         shares_pairs &= kept >= rates.LEAST_PAIRED_BYTES
+    elif problem.right_stored is None:
+        shares_pairs &= working.into_right >= right_messages * rates.LEAST_PAIRED_BYTES
     pairs = np.where(shares_pairs, rates.PAIRED_BYTES_PER_CYCLE, single)
     if d.columns_fast:
         cycles = working.into_left / pairs + working.into_right / single
     else:
         cycles = working.into_left / single + working.into_right / pairs
     cycles = cycles + d.owned * problem.brought_bytes / single
-    terms = (d.inner_parts - 1) * d.owned * partial.bytes / single
+    waited = d.inner_parts > 2
+    terms = (d.inner_parts - 1 + waited) * d.owned * partial.bytes / single
     messages = (d.inner_parts - 1) * d.panels
     found: Numbers = cycles + terms + messages * rates.MESSAGE_RECEIVED.value
     return found
@@ -519,6 +526,7 @@ def _reduction(
     """Adding terms, and fused operators: each a call, but for those that terms are added with."""
     rows, panels = d.owned_rows, d.panels
     precision, transposed = problem.result, problem.transposed
+    padding = -problem.columns % OUTPUT_GROUP
     rest = problem.epilogues
     arriving = np.maximum(d.inner_parts - 1, 1)
     if partial is Precision.F16:
@@ -527,8 +535,8 @@ def _reduction(
     else:
         own = copy_cycles(d.owned * partial.bytes) + vector_cycles("add_f32", d.owned)
         summed = sum_cycles("sum_f32", d.owned, arriving) + own
-    behind_terms = summed + epilogue_cycles(rest, precision, transposed, rows, panels)
-    alone = epilogue_cycles(problem.epilogues, precision, transposed, rows, panels)
+    behind_terms = summed + epilogue_cycles(rest, precision, transposed, rows, panels, padding)
+    alone = epilogue_cycles(problem.epilogues, precision, transposed, rows, panels, padding)
     return np.asarray(np.where(d.inner_parts > 1, behind_terms, alone))
 
 
@@ -537,17 +545,18 @@ def _conversion(
 ) -> Numbers:
     """Of a shared weight, copying the tile's own piece to what it gathers; casting weights.
 
-    What is gathered and has padding is cleared before.
+    What is gathered and has padding is cleared before. Only the last part of an axis has any; where
+    there are several, the others' tiles are those that the chip waits for.
     """
     cycles = np.zeros(d.rows.shape)
-    inner, columns = problem.inner % d.group, problem.columns % OUTPUT_GROUP
+    inner = (problem.inner % d.group > 0) & (d.inner_parts * working.steps == 1)
+    columns = (problem.columns % OUTPUT_GROUP > 0) & (d.column_parts == 1)
     for gathered, is_padded in (
         (working.into_left, inner),
-        (working.into_right, inner or columns),
+        (working.into_right, inner | columns),
     ):
-        if is_padded:
-            size = gathered // working.steps
-            cycles = cycles + np.where(gathered > 0, working.steps * clear_cycles(size), 0)
+        clears = is_padded & (gathered > 0)
+        cycles = cycles + np.where(clears, clear_cycles(gathered), 0)
     if weight is None:
         return cycles
     width = problem.compute.bytes
