@@ -57,10 +57,16 @@ def test_a_step_of_all_columns_transposes(rows: int, columns: int) -> None:
     check(matrix, rows=columns, width=rows, pitch=1, step=columns)
 
 
+PLACES = tuple(product((0, 1, 2, 5), (0, 1, 34, 51), (0, 2, 6), (0, 1)))
+"""Steps, pitches, gaps, and whether halves are odd."""
+FIFTHS = [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 5))]
+
+
+@pytest.mark.parametrize("fifth", FIFTHS)
 @pytest.mark.parametrize("rows", [1, 5, 6, 7, 13])
 @pytest.mark.parametrize("width", [2, 4, 6, 34])
-def test_steps_pitches_gaps_and_places(rows: int, width: int) -> None:
-    for step, pitch, gap, odd in product((0, 1, 2, 5), (0, 1, 34, 51), (0, 2, 6), (0, 1)):
+def test_steps_pitches_gaps_and_places(rows: int, width: int, fifth: int) -> None:
+    for step, pitch, gap, odd in PLACES[(fifth + rows + width) % 5 :: 5]:
         check(
             EVERY[:1000],
             rows=rows,
