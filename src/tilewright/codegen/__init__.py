@@ -1,2 +1,2 @@
-"""From a `ComputeGraph` to programs of tiles: plans (`mid`), what tiles do (`low`), where it lies
-(`place`). Emission is to come."""
+"""From a graph to a package: planned (`mid`), lowered (`low`), placed (`place`), emitted as code of
+all tiles (`emit`) with what the host does around it (`host`), and put together (`build`)."""
