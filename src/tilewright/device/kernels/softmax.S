@@ -50,9 +50,10 @@
   shl     $LAST, $FURTHER, 3
 .endm
 
-// Z_AT is behind the last atom that the row sees, X and Z are at the next row.
-.macro SOFTMAX_END name
-  sub     $SCRATCH, $TOTAL, $FURTHER
+// `last` makes the last atom that the row sees, for Z_AT; X and Z are at the next row.
+.macro SOFTMAX_END name last:vararg
+  { sub   $SCRATCH, $TOTAL, $FURTHER ; \last }
+  st64step $a2:3, $mzero, $Z_AT+=, 1
   ALIGNED_RPT \name, $SCRATCH, clear
 .L\name\()_clear:
   { st64step $azeros, $mzero, $Z_AT+=, 1 ; fnop }
@@ -73,16 +74,17 @@
   { ld64step $a0:1, $mzero, $X_AT+=, 1 ; f16v4max $a2:3, $a2:3, $a0:1 }
 .Lsoftmax_f16_max_end:
   LARGEST_HALF
-  f32sub  $a7, $azero, $a7
+  { ld32  $a6, $mvertex_base, $mzero, STATE_SCALE ; f32sub $a7, $azero, $a7 }
   CLEAR_SUMS
-  ld32    $a6, $mvertex_base, $mzero, STATE_SCALE
-  LAST_EXPONENTIALS mov $X_AT, $X
+  SCALED_HALVES add $SCRATCH, $FURTHER, -1
+  MASKED_EXPONENTIALS
+  // The first atom is there even if the row sees no other.
+  { mov   $X_AT, $X ; f32v4acc $a0:3 }
+  { ld64step $a4:5, $mzero, $X_AT+=, 1 ; f32v4tof16 $a0:1, $a0:3 }
   st64    $a0:1, $Z, $LAST, 0
   brz     $FURTHER, .Lsoftmax_f16_summed
-  ld64step $a4:5, $mzero, $X_AT+=, 1
   FOUR_EXPONENTIALS nop
   ADD_EXPONENTIALS ld64step $a4:5, $mzero, $X_AT+=, 1
-  add     $SCRATCH, $FURTHER, -1
   ALIGNED_RPT softmax_f16, $SCRATCH, exp
 .Lsoftmax_f16_exp:
   FOUR_EXPONENTIALS st64step $a0:1, $mzero, $Z_AT+=, 1
@@ -102,9 +104,7 @@
   { ld64step $a0:1, $mzero, $X_AT+=, 1 ; f16v4mul $a2:3, $a6:BL, $a0:1 }
   { st64step $a2:3, $mzero, $Z_AT+=, 1 ; fnop }
 .Lsoftmax_f16_scale_end:
-  f16v4mul $a2:3, $a6:BL, $a0:1
-  st64step $a2:3, $mzero, $Z_AT+=, 1
-  SOFTMAX_END softmax_f16
+  SOFTMAX_END softmax_f16 f16v4mul $a2:3, $a6:BL, $a0:1
 
   // Two exponentials of $a4:5, to $a0:1; -m is in $a7, s in $a6.
 .macro TWO_EXPONENTIALS load:vararg
@@ -152,6 +152,4 @@
   { ld64step $a0:1, $mzero, $X_AT+=, 1 ; f32v2mul $a2:3, $a6:B, $a0:1 }
   { st64step $a2:3, $mzero, $Z_AT+=, 1 ; fnop }
 .Lsoftmax_f32_scale_end:
-  f32v2mul $a2:3, $a6:B, $a0:1
-  st64step $a2:3, $mzero, $Z_AT+=, 1
-  SOFTMAX_END softmax_f32
+  SOFTMAX_END softmax_f32 f32v2mul $a2:3, $a6:B, $a0:1

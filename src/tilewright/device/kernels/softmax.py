@@ -139,8 +139,8 @@ def _few_cycles(sizes: Sizes, places: Places) -> int:
 
 
 SOFTMAX = (
-    _softmax("f2", _Steps(63, 23, 4), Accuracy(2.0**-24, 3.02 * _HALF)),
-    _softmax("f4", _Steps(45, 12, 3), Accuracy(0, 40 * _SINGLE)),
+    _softmax("f2", _Steps(61, 23, 2), Accuracy(2.0**-24, 3.02 * _HALF)),
+    _softmax("f4", _Steps(44, 12, 3), Accuracy(0, 40 * _SINGLE)),
     Kernel(
         name="softmax_few_f16",
         summary="softmax_f16 of so few rows that several workers share each",
