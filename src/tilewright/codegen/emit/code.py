@@ -18,6 +18,7 @@ from tilewright.codegen.emit.addresses import Address, Literal, Value
 from tilewright.codegen.emit.faults import EmissionError
 from tilewright.codegen.emit.memory import Region
 from tilewright.device.runtime import ADVANCE, RENDEZVOUS, START_UP
+from tilewright.elf.image import Segment
 from tilewright.isa import FORM_BY_NAME, encode
 from tilewright.target.csr import CSRS
 from tilewright.target.geometry import RUNTIME_STATE, SUPERVISOR_FETCH_AHEAD
@@ -36,25 +37,13 @@ NO_ORIGIN = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """Code without a gap, from `address` on."""
-
-    address: int
-    data: bytes
-
-    @property
-    def end(self) -> int:
-        return self.address + len(self.data)
-
-
-@dataclass(frozen=True, slots=True)
 class TileText:
     """The finished code of a tile: pieces by address, and what its parts are for.
 
     `origins` are (address, bytes, number) of code that was written for origin `number`.
     """
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Segment, ...]
     origins: tuple[tuple[int, int, int], ...]
 
     @property
@@ -244,7 +233,7 @@ class TileCode:
             for place, register in uses:
                 self._replace(place, _word("setzi m,x20", register, self.here))
             run.code += content
-        pieces = tuple(Piece(run.address, bytes(run.code)) for run in self._runs)
+        pieces = tuple(Segment(run.address, bytes(run.code)) for run in self._runs)
         return TileText(pieces, tuple(self._origins))
 
     # places

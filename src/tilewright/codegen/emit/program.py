@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from tilewright.codegen.emit.addresses import buffer_addresses
-from tilewright.codegen.emit.code import NO_ORIGIN, Piece, TileCode, TileText
+from tilewright.codegen.emit.code import NO_ORIGIN, TileCode, TileText
 from tilewright.codegen.emit.faults import EmissionError
 from tilewright.codegen.emit.linking import Library, Toolchain, assembled, regions_behind
 from tilewright.codegen.emit.memory import FIRST_DATA, DataMemory, data_start, place_buffers
@@ -17,7 +17,7 @@ from tilewright.codegen.low import TileSchedule
 from tilewright.codegen.mid import WorkProvenance
 from tilewright.codegen.mid.orders import Indices
 from tilewright.device.runtime import ADVANCE, FINISH, RENDEZVOUS, RUNTIME, SAMPLE, START_UP
-from tilewright.elf.image import Image
+from tilewright.elf.image import Image, Segment
 from tilewright.target.geometry import EXECUTABLE_END, LOADER_FRAME_END, TILES
 from tilewright.target.topology import physical_tiles
 from tilewright.tracing import span
@@ -88,14 +88,14 @@ class Program:
         """Bytes of the longest program, without kernels."""
         return max(text.size for text in self.texts)
 
-    def code(self, tile: int) -> list[Piece]:
+    def code(self, tile: int) -> list[Segment]:
         """All code of a logical tile, with the runtime's memory, by address."""
         image, text = self.images[self.image_of[tile]], self.texts[tile]
-        linked = [Piece(each.address, each.data) for each in image.segments]
-        return sorted((*linked, entry_code(text), *text.pieces), key=lambda piece: piece.address)
+        pieces = (*image.segments, entry_code(text), *text.pieces)
+        return sorted(pieces, key=lambda piece: piece.address)
 
 
-def entry_code(text: TileText) -> Piece:
+def entry_code(text: TileText) -> Segment:
     """Where the loader starts a tile: a branch to its program."""
     code = TileCode([(LOADER_FRAME_END, EXECUTABLE_END)], {})
     code.add("bri t19", text.entry)
