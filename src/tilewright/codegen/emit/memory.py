@@ -14,8 +14,9 @@ Groups of tiles start at tile 0, so tile 0 has every buffer: where they fit ther
 tiles, and one address serves all.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -108,11 +109,7 @@ def place_buffers(
     requests = Requests.of(
         tile=np.zeros(len(wants), np.int64),
         value=np.array([*wants], np.int64),
-        separations=[
-            (rows[one], rows[other])
-            for one, other in schedule.apart
-            if one in rows and other in rows
-        ],
+        separations=_separations(schedule, rows),
         **{
             name: np.array([getattr(each, name) for each in wants.values()], np.int64)
             for name in _COLUMNS
@@ -122,6 +119,29 @@ def place_buffers(
     addresses = np.full(len(schedule.buffers) + 1, NOWHERE, np.int64)
     addresses[[*wants]] = placement.address
     return DataMemory(addresses[:-1], int(addresses[-1]))
+
+
+def _separations(schedule: TileSchedule, rows: Mapping[int, int]) -> list[tuple[int, int]]:
+    """Pairs of requests that may share no memory element; `rows` are those of buffers.
+
+    What is kept apart from the current block of a sequence is kept apart from all of its blocks.
+    """
+    blocks: dict[int, list[int]] = {}
+    for buffer in schedule.buffers:
+        if buffer.block is not None and buffer.id in rows:
+            blocks.setdefault(buffer.block.sequence, []).append(rows[buffer.id])
+
+    def requests(id: int) -> list[int]:
+        block = schedule.buffers[id].block
+        if id in rows or block is None:
+            return [rows[id]] if id in rows else []
+        return blocks.get(block.sequence, [])
+
+    return [
+        (first, second)
+        for one, other in schedule.apart
+        for first, second in product(requests(one), requests(other))
+    ]
 
 
 @dataclass(frozen=True, slots=True)
