@@ -169,6 +169,15 @@ class Chip:
             if not (moved or released or self._release_all()):
                 return self._end()
 
+    def compile_ahead(self) -> None:
+        """Compile what phases of any chip need, if it has not been: some 20 s, kept on disk."""
+        from tilewright.emulator.fabric import phase
+        from tilewright.emulator.host import ahead
+
+        executed = self._executed(np.arange(self._count, dtype=np.uint32))
+        phase.compile_ahead(executed, self.memory)
+        ahead.compile_ahead(executed, self.memory)
+
     def observe(self, tile: int, observer: Observer | None) -> None:
         """Let an observer watch a tile that has a program, or nobody."""
         self.state(tile)  # complains if there is none

@@ -1,5 +1,7 @@
 """The chip of an emulated device with the host's side of it, run while the host waits."""
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,9 +17,11 @@ from tilewright.errors import TilewrightError
 from tilewright.target.debug import DebugRegister
 from tilewright.target.host import HOST_PAGE
 from tilewright.target.timing import CLOCK
+from tilewright.tracing import span
 
 LEAST_CYCLES = 100_000
 """Cycles that the chip runs at a time, at least: to start and stop all tiles takes a while."""
+_FEW_TILES = 4
 _LETS_GO = (DebugRegister.RETIREMENT_BREAK, DebugRegister.EXCEPTION_CLEAR)
 """Registers of tiles whose writing may let contexts go on."""
 
@@ -33,6 +37,7 @@ class ChipSide:
         self, tiles: int, engine: Engine, threads: int | None, clock: EmulatedClock
     ) -> None:
         self._link = HostLink()
+        _compile_ahead()
         self._chip = Chip(tiles, host=self._link, engine=engine, threads=threads)
         self._debug = DebugPort(self._chip)
         self._clock = clock
@@ -115,3 +120,10 @@ class ChipSide:
         except BaseException:
             self.finding = "the emulation was interrupted"
             raise
+
+
+@cache
+def _compile_ahead() -> None:
+    """So that loading, not the first run, waits for what an installation compiles once."""
+    with span("emulator.compile"):
+        Chip(_FEW_TILES).compile_ahead()

@@ -21,7 +21,7 @@ from tilewright.emulator.fabric.findings import (
 from tilewright.emulator.fabric.inputs import ClashRule, Executed
 from tilewright.emulator.fabric.listening import listening
 from tilewright.emulator.fabric.movement import move
-from tilewright.emulator.fabric.rows import NO_ROW, PAIR_SIZE, Array, Bounds, read_rows
+from tilewright.emulator.fabric.rows import NO_ROW, PAIR_SIZE, Array, Bounds, Rows, read_rows
 from tilewright.emulator.faults import ExchangeFault
 from tilewright.emulator.memory import TileMemory
 from tilewright.target.row_events import FIRST_EVENT, SENDER_LEAST_EVENTS
@@ -60,7 +60,20 @@ def run_phase(
     rows, found = read_rows(executed, no_findings())
     if not rows.rows["is_active"].any():
         return PhaseResult(None, as_faults(found))
-    found = _check_start(executed.registers, found)
+    return _moved(rows, executed.registers, memory, rule, found)
+
+
+def compile_ahead(executed: Executed, memory: TileMemory) -> None:
+    """Compile what `run_phase` needs, if it has not been; tiles have `executed` nothing yet."""
+    rows, found = read_rows(executed, no_findings())
+    _moved(rows, executed.registers, memory, ClashRule.CYCLE, found)
+
+
+def _moved(
+    rows: Rows, registers: Array, memory: TileMemory, rule: ClashRule, found: Findings
+) -> PhaseResult:
+    """What becomes of a phase in which tiles are active."""
+    found = _check_start(registers, found)
     found = _check_origins(rows.rows, rows.sends, found)
     found = _check_senders(rows.rows, rows.sends, rows.send_bounds, found)
     intervals, found = listening(rows, found)

@@ -114,18 +114,19 @@ def _move_all(
     for number, chosen in zip(numbers.tolist(), np.split(by_buffer, firsts[1:]), strict=True):
         if number != NO_BUFFER:
             buffer = space.buffers[number]
-            _move(packets[chosen], buffer.offset, buffer.words, payloads, tiles)
+            move_words(packets[chosen], buffer.offset, buffer.words, payloads, tiles)
     _answer_nothing(packets[packets["size"] == 0], tiles)
 
 
 @compiled
-def _move(
+def move_words(
     packets: Array,
     offset: int,
     buffer: NDArray[np.uint32],
     payloads: NDArray[np.uint32],
     tiles: NDArray[np.uint32],
 ) -> None:
+    """Move those of packets from or to a buffer of the host, which lies from `offset` on."""
     for number in range(len(packets)):
         packet = packets[number]
         start = (packet.offset - offset) // HOST_WORD
