@@ -1,4 +1,4 @@
-"""Moves of right schedules are right; more of what is found in wrong ones is in `test_stages.py`."""
+"""Moves of right schedules are right; more faults that are found are in `test_stages.py`."""
 
 from collections.abc import Callable
 from dataclasses import replace
