@@ -17,6 +17,7 @@ from tilewright.codegen.mid.cost import OperatorCost
 from tilewright.codegen.mid.distributions import spread_format
 from tilewright.codegen.mid.faults import DoesNotFit, PlanError
 from tilewright.codegen.mid.groups import Group, grouped
+from tilewright.codegen.mid.kernels import KernelPolicy
 from tilewright.codegen.mid.operators.choosing import GATHERING, PRECISIONS, candidates
 from tilewright.codegen.mid.rows import received_runs
 from tilewright.codegen.mid.storage import Storage
@@ -251,9 +252,10 @@ class Searcher:
     def _nothing_fits(self, group: Group, operands: tuple[Operand, ...], limit: int) -> PlanError:
         roomy = candidates(group, operands, self.config, _NO_LIMIT)
         if not roomy:
+            remedy = " ('predict' would)" if self.config.policy is KernelPolicy.BUILD else ""
             return PlanError(
                 f"{group.label}: no candidate calls only kernels that exist; the policy "
-                f"'{self.config.policy.value}' allows no others ('predict' would)"
+                f"'{self.config.policy.value}' allows no others{remedy}"
             )
         needed = min(each.bytes.transient + each.bytes.result for each in roomy)
         return DoesNotFit(
