@@ -102,7 +102,8 @@ def place_buffers(
 
     Raises `PlacementError`, which tells what does not fit and what would help.
     """
-    wants = {each.id: each for each in _buffer_wants(schedule, frozenset(inputs))}
+    ordered = _in_block_order(schedule, [*_buffer_wants(schedule, frozenset(inputs))])
+    wants = {each.id: each for each in ordered}
     if samples:
         wants[len(schedule.buffers)] = _Want(len(schedule.buffers), WORD * samples, "cycle samples")
     rows = {each: row for row, each in enumerate(wants)}
@@ -188,6 +189,21 @@ def _buffer_wants(schedule: TileSchedule, inputs: frozenset[int]) -> Iterator[_W
             need=_need(buffer.memory),
             sequence=_sequence(buffer.block),
         )
+
+
+def _in_block_order(schedule: TileSchedule, wants: list[_Want]) -> list[_Want]:
+    """With blocks of a sequence in their own order, in the places that they have among others."""
+    places: dict[int, list[int]] = {}
+    for place, want in enumerate(wants):
+        if want.sequence != NONE:
+            places.setdefault(want.sequence, []).append(place)
+    ordered = [*wants]
+    for sequence, taken in places.items():
+        blocks = schedule.sequences[sequence].blocks
+        members = sorted((wants[place] for place in taken), key=lambda want: blocks.index(want.id))
+        for place, member in zip(taken, members, strict=True):
+            ordered[place] = member
+    return ordered
 
 
 def _makers(steps: Iterable[LowStep]) -> Iterator[tuple[int, str]]:
