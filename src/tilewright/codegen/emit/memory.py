@@ -193,17 +193,17 @@ def _buffer_wants(schedule: TileSchedule, inputs: frozenset[int]) -> Iterator[_W
 
 def _in_block_order(schedule: TileSchedule, wants: list[_Want]) -> list[_Want]:
     """With blocks of a sequence in their own order, in the places that they have among others."""
-    places: dict[int, list[int]] = {}
-    for place, want in enumerate(wants):
+    rows: dict[int, list[int]] = {}
+    for row, want in enumerate(wants):
         if want.sequence != NONE:
-            places.setdefault(want.sequence, []).append(place)
-    ordered = [*wants]
-    for sequence, taken in places.items():
-        blocks = schedule.sequences[sequence].blocks
-        members = sorted((wants[place] for place in taken), key=lambda want: blocks.index(want.id))
-        for place, member in zip(taken, members, strict=True):
-            ordered[place] = member
-    return ordered
+            rows.setdefault(want.sequence, []).append(row)
+    order = [*range(len(wants))]
+    for sequence, taken in rows.items():
+        number = {id: place for place, id in enumerate(schedule.sequences[sequence].blocks)}
+        in_order = sorted(taken, key=lambda row: number[wants[row].id])
+        for row, member in zip(taken, in_order, strict=True):
+            order[row] = member
+    return [wants[row] for row in order]
 
 
 def _makers(steps: Iterable[LowStep]) -> Iterator[tuple[int, str]]:
