@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,14 @@ from tests.driver.wrapping import Interrupted, MarkStuck, PagesLost, Recording
 from tilewright.driver import SyncGroup, Transport
 from tilewright.driver.emulated import LOADER, EmulatedTransport
 from tilewright.files import FileError
-from tilewright.package import Application, Source
+from tilewright.package import (
+    Application,
+    PackageError,
+    ProfilePlan,
+    Source,
+    write_profile_plan,
+)
+from tilewright.package.blobs import ExtendedBlobs
 from tilewright.runtime import (
     DeviceTimeout,
     InputError,
@@ -116,6 +124,10 @@ def test_inputs_are_all_named(package: Application, w: Numbers, x: Numbers) -> N
             session.run({"x": x[:, 1:]})
         with pytest.raises(InputError, match="tensor 'x' holds int32: it takes integers"):
             session.run({"x": x.astype(np.float32)})
+        with pytest.raises(InputError, match="tensor 'x' is given as no array: setting"):
+            session.run({"x": [[1, 2], [3]]})
+        with pytest.raises(InputError, match="inputs are arrays by name, a dict"):
+            session.run(x)  # type: ignore[arg-type] # which is wrong
         assert np.array_equal(session.run({"x": x}).outputs["y"], x + w), "the session is well"
 
 
@@ -211,6 +223,40 @@ def test_a_session_can_be_reset_after_a_tile_has_excepted(
             session.run({"x": x})
         session.reset()
         assert np.array_equal(session.run({"x": x}).outputs["y"], x + w)
+
+
+def test_a_trap_is_told_even_if_the_debug_tables_are_broken(w: Numbers, x: Numbers) -> None:
+    """And a run that fails leaves no profile of an earlier one."""
+    package = programs.application(parameters=Source.BLOB)
+    blobs = ExtendedBlobs(package.blobs, [np.arange(100, dtype=np.uint8)])
+    broken = replace(package, blobs=blobs, debug_blob=blobs.added[0])
+    bad = x.copy()
+    bad[9, 0] = programs.BAD_ADDRESS
+    with open_device() as device, device.load(broken) as session:
+        session.run({"x": x})
+        session.profile()
+        with pytest.raises(TileError, match="code has no names: the debug table") as raised:
+            session.run({"x": bad})
+        assert raised.value.tile == 9
+        with pytest.raises(SessionError, match="there is no profile"):
+            session.profile()
+
+
+def test_a_profile_plan_that_does_not_fit_is_refused_before_loading(package: Application) -> None:
+    """Its samples could not be told apart after the run."""
+    plan = package.profile_plan
+    assert plan is not None
+    longer = replace(plan.steps, table=plan.steps.table[np.array([0, 0])])
+    fewer = replace(plan.steps, tiles=plan.steps.tiles[:63])
+    for steps, told in (
+        (longer, r"tiles\[0\]: 2 steps take 12 bytes of samples; it has 8"),
+        (fewer, r"tiles\[63\]: it has no steps, but 8 bytes of samples"),
+    ):
+        content = np.frombuffer(write_profile_plan(ProfilePlan(steps)), np.uint8)
+        blobs = ExtendedBlobs(package.blobs, [content])
+        wrong = replace(package, blobs=blobs, profile_plan_blob=blobs.added[0])
+        with device_of(iter(())) as device, pytest.raises(PackageError, match=told):
+            device.load(wrong, {"layer.w": np.zeros((64, programs.WORDS), np.int32)})
 
 
 def test_loading_is_repeated_after_a_timeout(package: Application, w: Numbers, x: Numbers) -> None:

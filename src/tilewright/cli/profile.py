@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tilewright.errors import TilewrightError
-from tilewright.files import FileError, check_writable
+from tilewright.files import FileError, check_writable, open_at_once
 from tilewright.package import Application, Profile, Role, open_package, read_profile
 from tilewright.profile import (
     PARTS,
@@ -147,7 +147,7 @@ def _measured(application: Application) -> Profile:
 
 def _head(file: Path) -> bytes:
     try:
-        with file.open("rb") as opened:
+        with open(file, "rb", opener=open_at_once) as opened:
             return opened.read(_MAGIC_AT + len(_PROFILE_MAGIC))
     except OSError as error:
         raise FileError(f"cannot read {file}: {error.strerror}") from error

@@ -21,7 +21,7 @@ from tilewright.driver.debug import (
 )
 from tilewright.driver.errors import DriverError
 from tilewright.driver.registers import SyncGroup
-from tilewright.package import Application, Debug, Place, TileImages
+from tilewright.package import Application, Debug, PackageError, Place, TileImages
 from tilewright.target.debug import ContextStatus, DebugRegister
 from tilewright.target.geometry import LOADER_FRAME_END
 
@@ -119,13 +119,15 @@ class FailureReport:
     """The device after a failure.
 
     `marks` are those of the loader's and the program's host sync, `tiles` the first that are not
-    quiet, `others` how many more there are, `findings` what the transport itself knows.
+    quiet, `others` how many more there are, `findings` what the transport itself knows, `unnamed`
+    why code has no names, if the package's debug tables cannot be read.
     """
 
     marks: tuple[int, ...]
     tiles: tuple[TileReport, ...]
     others: int
     findings: tuple[str, ...]
+    unnamed: str | None = None
 
     def __str__(self) -> str:
         marks = ", ".join(
@@ -148,6 +150,8 @@ class FailureReport:
         for finding in self.findings:
             first, *more = finding.splitlines()
             lines += [f"the device's side: {first}", *(f"  {line}" for line in more)]
+        if self.unnamed is not None:
+            lines.append(f"code has no names: {self.unnamed}")
         return "\n".join(lines)
 
 
@@ -162,13 +166,23 @@ def examine(
     has_excepted = np.isin(np.arange(len(words)), board.debugger.excepted_tiles())
     chosen = np.flatnonzero(words != 0)
     chosen = chosen[np.argsort(~has_excepted[chosen], kind="stable")]
-    reader = _Reader(board.debugger, application.debug, TileImages(application), loader)
+    debug, unnamed = _debug(application)
+    reader = _Reader(board.debugger, debug, TileImages(application), loader)
     return FailureReport(
         tuple(board.mark(group) for group in SyncGroup),
         tuple(reader.tile(tile, int(words[tile])) for tile in chosen[:MOST_TILES].tolist()),
         max(len(chosen) - MOST_TILES, 0),
         board.transport.findings(),
+        unnamed,
     )
+
+
+def _debug(application: Application) -> tuple[Debug | None, str | None]:
+    """The debug tables, or else why they cannot be read: a failure has to be told all the same."""
+    try:
+        return application.debug, None
+    except PackageError as error:
+        return None, str(error).splitlines()[0]
 
 
 @dataclass(frozen=True, slots=True)
