@@ -328,6 +328,20 @@ def test_all_faults_are_reported_together() -> None:
     } <= paths
 
 
+def test_faults_of_all_parts_are_told_at_once() -> None:
+    """What cannot be looked up in one part hides nothing in the others."""
+    wrong = segment(ROW, address=0x4C000)(host(startup_mark=0)(shard(0, tile=64)(GOOD)))
+    wrong = configuration((2, 0, 0))(wrong)
+    paths = [fault.path for fault in validate(wrong)]
+    assert paths[:2] == ["shards[0].tile", "configuration[0]"]
+    assert "tiles[17].segments[0].address" in paths
+    wrong = segment(ROW, address=0x4C000)(host(startup_mark=0)(segment(ROW, kind=9)(GOOD)))
+    assert [fault.path for fault in validate(wrong)] == [
+        f"segments[{ROW}].kind",
+        "host.startup_mark",
+    ]
+
+
 def test_faults_of_one_kind_are_counted() -> None:
     wrong = replace(GOOD, segments=replace(GOOD.segments, kind=[9] * 256))
     found = [fault for fault in validate(wrong) if "kind" in fault.path or "more" in fault.message]
