@@ -10,6 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from tilewright.cli.terminal import print_anything, printable
 from tilewright.errors import TilewrightError
 
 COMMANDS = {
@@ -79,10 +80,11 @@ def _tilewright() -> None:
 
 def main() -> None:
     """Run the command line; a `TilewrightError` becomes a message and exit status 1."""
+    print_anything()
     try:
         app()
     except TilewrightError as error:
-        print(f"{error.heading}{error}", file=sys.stderr)
+        print(printable(f"{error.heading}{error}"), file=sys.stderr)
         sys.exit(1)
     except BrokenPipeError:  # the reader of our output went away: `tilewright disasm … | head`
         sys.stderr.close()
