@@ -1,8 +1,9 @@
 """Moves of right schedules are right; what is found in wrong ones is in `test_stages.py`."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.graph.strategies import graphs
 from tilewright.codegen.low import lower
 from tilewright.codegen.low.check import misplaced
@@ -10,7 +11,7 @@ from tilewright.codegen.mid import PipelineConfig, plan
 from tilewright.graph import ComputeGraph
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(graphs(), st.integers(1, 30))
 def test_every_word_comes_to_where_it_belongs(graph: ComputeGraph, tiles: int) -> None:
     schedule = lower(plan(graph, PipelineConfig(tiles=tiles)).graph)
