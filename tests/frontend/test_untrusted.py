@@ -189,7 +189,7 @@ def test_a_tokeniser_that_panics(checkpoint: Checkpoint, monkeypatch: pytest.Mon
         pass
 
     class Panicking:
-        def enable_truncation(self, most: int) -> None:
+        def enable_truncation(self, most: int, direction: str) -> None:
             pass
 
         def encode_batch(self, texts: list[str]) -> None:
