@@ -44,7 +44,7 @@ class ContextReport:
     place: Place | None
     """What the package's debug tables know of the program counter."""
     caller: Place | None
-    """What they know of the call that the supervisor is in, where operations share that code."""
+    """What they know of the call that the supervisor is in, where others share that code."""
     loader_check: str | None
     """In the tile loader: the check that failed, which the loader names by $m1."""
     registers: tuple[int, ...]
@@ -221,7 +221,6 @@ class _Reader:
         )
         exception = debugger.exception(tile, context)
         place = debug.place(tile, pc) if debug is not None else None
-        is_shared = place is not None and place.operation is None
         check = None
         if self.loader is not None and exception is ExceptionType.PATCHED_BREAK_1:
             check = self.loader.symbol(registers[1]) or hex(registers[1])
@@ -230,18 +229,22 @@ class _Reader:
             exception,
             pc,
             place,
-            self._caller(tile, context, registers) if is_shared else None,
+            self._caller(tile, context, place, registers) if place is not None else None,
             check,
             registers,
             self._changed(tile, context, pc) if self.loader is None else (),
         )
 
-    def _caller(self, tile: int, context: int, registers: tuple[int, ...]) -> Place | None:
-        """The call that a tile's supervisor is in, if it can be found and belongs to some work.
+    def _caller(
+        self, tile: int, context: int, place: Place, registers: tuple[int, ...]
+    ) -> Place | None:
+        """The call that a tile's supervisor is in, if it is in one and it can be found.
 
         If a worker has excepted, the supervisor waits for it, and is stopped to be asked.
         """
         assert self.debug is not None
+        if place.operation is not None:
+            return None
         link = registers[_LINK]
         if context != SUPERVISOR:
             try:
@@ -252,7 +255,7 @@ class _Reader:
         if link < _CALL_BYTES:
             return None
         caller = self.debug.place(tile, link - _CALL_BYTES)
-        return caller if caller.operation is not None else None
+        return caller if caller.symbol not in (None, place.symbol) else None
 
     def _changed(self, tile: int, context: int, pc: int) -> tuple[int, ...]:
         """Where the words around `pc` are not those that were loaded."""

@@ -118,17 +118,23 @@ class EmulatedTransport:
 
     def _read_tile(self, tile: int, register: int) -> int:
         self._check_tile(register)
-        if self._chip.has_program(tile):
+        if self._has_program(tile):
             self._chip.advance()
             return self._chip.read_tile(tile, register)
         # Loaders wait at barriers, or have not begun; their contexts have no state (`early-debug`).
         return NOT_QUIESCENT if register == DebugRegister.STATUS else 0
 
     def _write_tile(self, tile: int, register: int, value: int) -> None:
-        """What a configuration image writes to tiles that have not begun has no effect."""
+        """What a configuration image writes to tiles that have not begun has no effect.
+
+        Nor has what it writes to tiles that only a larger device has.
+        """
         self._check_tile(register)
-        if self._chip.has_program(tile):
+        if self._has_program(tile):
             self._chip.write_tile(tile, register, value)
+
+    def _has_program(self, tile: int) -> bool:
+        return tile < self.tiles and self._chip.has_program(tile)
 
     def _check_tile(self, register: int) -> None:
         if register not in DebugRegister._value2member_map_:
