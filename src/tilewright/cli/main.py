@@ -4,6 +4,7 @@ Faults are printed as one clear message.
 """
 
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -79,13 +80,35 @@ def _tilewright() -> None:
 
 
 def main() -> None:
-    """Run the command line; a `TilewrightError` becomes a message and exit status 1."""
+    """Run the command line.
+
+    A `TilewrightError`, and what the system refuses, become a message and exit status 1.
+    """
     print_anything()
     try:
-        app()
+        try:
+            app()
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except TilewrightError as error:
         print(printable(f"{error.heading}{error}"), file=sys.stderr)
         sys.exit(1)
     except BrokenPipeError:  # the reader of our output went away: `tilewright disasm … | head`
         sys.stderr.close()
         sys.exit(141)
+    except OSError as error:  # a name that is too long, or no room for what we print
+        _drop_unwritten()
+        where = "" if error.filename is None else f"{error.filename}: "
+        what = f"{TilewrightError.heading}{where}{error.strerror or error}"
+        print(printable(what), file=sys.stderr)
+        sys.exit(1)
+
+
+def _drop_unwritten() -> None:
+    """Close an output that takes nothing more, or Python tries again at the end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with suppress(OSError):
+            sys.stdout.close()
