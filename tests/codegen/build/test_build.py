@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from safetensors.numpy import save_file
 
 from tests.codegen.build.examples import edges, expected, layers, numbers, product, split, viewed
+from tests.examples import examples
 from tests.graph.strategies import graphs, random_arrays
 from tilewright.codegen.build import BuildError, PackageConfig, Toolchain, build_package
 from tilewright.codegen.emit import EmissionError, linking, memory
@@ -168,7 +169,7 @@ def test_names_of_outputs() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(graphs())
 def test_random_graphs(graph: ComputeGraph) -> None:
     """All are packaged, run, and give what NumPy makes of the plan."""

@@ -176,6 +176,34 @@ def test_what_streams_through_the_engine_lies_apart_from_its_results() -> None:
         assert step.plan.apart == tuple(sorted((call.operands[0], call.result) for call in calls))
 
 
+@pytest.mark.parametrize("result", [DType.F16, DType.F32])
+@pytest.mark.parametrize("stored", [DType.F8F143, DType.F16, DType.F32])
+@pytest.mark.parametrize("weight_first", [False, True])
+def test_a_weight_is_cast_from_the_format_in_which_it_is_stored(
+    stored: DType, result: DType, weight_first: bool
+) -> None:
+    """An operand of singles makes the product one of singles, whatever the weight is stored in."""
+    graph = ComputeGraph("mixed")
+    x, w = graph.input("x", (24, 24), result), graph.parameter("w", (24, 24), stored)
+    graph.output("y", w @ x if weight_first else x @ w)
+    config = PipelineConfig(tiles=5)
+    planned = plan(graph, config).graph
+    verify(planned)
+    compute = "f32" if DType.F32 in (stored, result) else "f16"
+    of = {DType.F8F143: "f8", DType.F16: "f16", DType.F32: "f32"}
+    needed = {f"cast_{of[each]}_{compute}" for each in (stored, result) if of[each] != compute}
+    (operation,) = _operations(planned, "gemm")
+    assert operation.plan is not None
+    called = {each for each in operation.plan.kernels if each.startswith("cast")}
+    converted = {
+        each
+        for step in _operations(planned, CAST)
+        if step.plan is not None
+        for each in step.plan.kernels
+    }
+    assert called | converted == needed
+
+
 @pytest.mark.parametrize("copies", [1, 2, 3])
 def test_weights_are_copied_no_more_than_allowed(copies: int) -> None:
     planned = plan(EXAMPLES["gemm-up"](), PipelineConfig(most_copies=copies)).graph
