@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.codegen.mid.computing import assert_same
 from tilewright.cli.examples import EXAMPLES, encoder, perceptron, product
 from tilewright.codegen.mid import (
     CAST,
@@ -202,6 +203,15 @@ def test_a_weight_is_cast_from_the_format_in_which_it_is_stored(
         for each in step.plan.kernels
     }
     assert called | converted == needed
+
+
+@pytest.mark.parametrize("rows", [5, 75])
+@pytest.mark.parametrize("tiles", [1, 5, 97, 368])
+def test_of_two_weights_the_smaller_one_is_gathered(rows: int, tiles: int) -> None:
+    graph = ComputeGraph("weights only")
+    first, second = graph.parameter("a", (rows, 5, 9)), graph.parameter("b", (9, 200))
+    graph.output("y", first @ second)
+    assert_same(graph, PipelineConfig(tiles=tiles))
 
 
 @pytest.mark.parametrize("copies", [1, 2, 3])
