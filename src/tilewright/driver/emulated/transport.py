@@ -29,6 +29,8 @@ class EmulatedTransport:
     `Engine`, `threads` is as for `Chip`.
     """
 
+    may_recover = False
+
     def __init__(
         self,
         tiles: int = TILES,
