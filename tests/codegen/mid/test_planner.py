@@ -145,6 +145,15 @@ def test_a_format_for_an_unknown_input_is_refused() -> None:
         plan(EXAMPLES["gemm-up"](), PipelineConfig(inputs=given))
 
 
+def test_options_are_members_of_their_enumerations() -> None:
+    """Something else would be taken for one or the other in different places."""
+    told = "profiling is True; expected one of Profiling.NONE, Profiling.OVERALL, Profiling.STEPS"
+    with pytest.raises(PlanError, match=told):
+        PipelineConfig(profiling=True)  # type: ignore[arg-type] # which is wrong
+    with pytest.raises(PlanError, match="policy is 'build'; expected one of KernelPolicy"):
+        PipelineConfig(policy="build")  # type: ignore[arg-type]
+
+
 def test_a_transposed_activation_is_turned_before_it_is_gathered() -> None:
     """Words along its rows are what the engine wants; the plan does not bend the order."""
     graph = ComputeGraph("turned")

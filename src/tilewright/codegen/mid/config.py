@@ -72,6 +72,11 @@ class PipelineConfig:
             raise PlanError(f"a chip has {TILES} tiles; a plan for {self.tiles} is not possible")
         if self.most_copies < 0 or self.tile_bytes < 1:
             raise PlanError("the cap of copies and the memory of a tile cannot be negative")
+        for name, kind in (("policy", KernelPolicy), ("profiling", Profiling)):
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                listed = ", ".join(f"{kind.__name__}.{each.name}" for each in kind)
+                raise PlanError(f"{name} is {value!r}; expected one of {listed}")
 
     def allows(self, kernel: str) -> bool:
         """Whether plans may call a kernel."""
