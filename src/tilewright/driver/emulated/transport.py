@@ -16,6 +16,8 @@ from tilewright.target.debug import NOT_QUIESCENT, DebugRegister
 from tilewright.target.geometry import TILES
 from tilewright.target.host import CONFIGURATION_SPACE, HOST_PAGE, HOST_SPACE, LOADER_BATCH_TILES
 
+ENGINES = tuple(each.value for each in Engine)
+"""Names of what can execute code."""
 _WORD = 4
 _WORD_MASK = 0xFFFFFFFF
 _GROUPS = {group.control: group for group in SyncGroup}
