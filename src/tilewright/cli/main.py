@@ -3,10 +3,11 @@
 Faults are printed as one clear message.
 """
 
+import os
 import sys
 from contextlib import suppress
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -34,6 +35,9 @@ COMMANDS = {
     "bench": "Run benchmarks and print their figures.",
 }
 """By name, with what help says. The module of the same name has a function, or an app, of it."""
+
+_INTERRUPTED = 130
+"""The status after Ctrl-C."""
 
 
 class _Commands(TyperGroup):
@@ -79,6 +83,14 @@ def _tilewright() -> None:
     """An open toolchain for Graphcore IPU21 processors."""
 
 
+def _end_at_once() -> NoReturn:
+    """Without waiting for threads, which may be in the midst of a minute of compiling."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, AttributeError):  # streams may be closed, or none
+            stream.flush()
+    os._exit(_INTERRUPTED)
+
+
 def main() -> None:
     """Run the command line.
 
@@ -91,6 +103,10 @@ def main() -> None:
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()
+    except SystemExit as ended:
+        if ended.code == _INTERRUPTED:
+            _end_at_once()
+        raise
     except TilewrightError as error:
         print(printable(f"{error.heading}{error}"), file=sys.stderr)
         sys.exit(1)
