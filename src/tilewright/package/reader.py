@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from io import FileIO
 from pathlib import Path
 
-from tilewright.files import FileError
+from tilewright.files import FileError, open_at_once
 from tilewright.package.application import Application
 from tilewright.package.blobs import DIGEST_BYTES, MappedBlobs, blob_end
 from tilewright.package.checks.application import validate
@@ -27,17 +27,12 @@ def open_package(path: Path) -> Application:
     """
     try:
         with ExitStack() as unless_opened:
-            file = unless_opened.enter_context(open(path, "rb", 0, opener=_open_at_once))
+            file = unless_opened.enter_context(open(path, "rb", 0, opener=open_at_once))
             application = _opened(str(path), file)
             unless_opened.pop_all()
             return application
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror}") from error
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    """Without waiting for a writer, in case that the path names a pipe."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _opened(what: str, file: FileIO) -> Application:

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.graph.strategies import graphs
 from tilewright.codegen.low import ExchangeStep, lower
 from tilewright.codegen.low.check import misplaced
@@ -29,7 +30,7 @@ SEEN: dict[str, Seeing] = {
 }
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(graphs(), st.integers(1, 30))
 def test_every_word_comes_to_where_it_belongs(graph: ComputeGraph, tiles: int) -> None:
     schedule = lower(plan(graph, PipelineConfig(tiles=tiles)).graph)

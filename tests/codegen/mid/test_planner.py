@@ -146,6 +146,15 @@ def test_a_format_for_an_unknown_input_is_refused() -> None:
         plan(EXAMPLES["gemm-up"](), PipelineConfig(inputs=given))
 
 
+def test_options_are_members_of_their_enumerations() -> None:
+    """Something else would be taken for one or the other in different places."""
+    told = "profiling .* is one of Profiling.NONE, Profiling.OVERALL, Profiling.STEPS, not True"
+    with pytest.raises(PlanError, match=told):
+        PipelineConfig(profiling=True)  # type: ignore[arg-type] # which is wrong
+    with pytest.raises(PlanError, match=r"policy .* is one of KernelPolicy\..*, not 'build'"):
+        PipelineConfig(policy="build")  # type: ignore[arg-type] # which is wrong
+
+
 def test_a_transposed_activation_is_turned_before_it_is_gathered() -> None:
     """Words along its rows are what the engine wants; the plan does not bend the order."""
     graph = ComputeGraph("turned")

@@ -1,9 +1,10 @@
 """Laws that hold for every graph: its plan is valid, and computes the same."""
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from tests.codegen.mid.computing import assert_same
+from tests.examples import examples
 from tests.graph.strategies import graphs
 from tilewright.codegen.mid import (
     MidOperation,
@@ -15,13 +16,13 @@ from tilewright.codegen.mid import (
 from tilewright.graph import ComputeGraph
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(250, allow=list(HealthCheck))
 @given(graphs(), st.sampled_from([1, 2, 5, 16, 64]))
 def test_a_planned_graph_computes_what_the_graph_does(graph: ComputeGraph, tiles: int) -> None:
     assert_same(graph, PipelineConfig(tiles=tiles))
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(30, allow=list(HealthCheck))
 @given(graphs())
 def test_every_plan_prints(graph: ComputeGraph) -> None:
     planned = plan(graph, PipelineConfig(tiles=6)).graph

@@ -64,6 +64,13 @@ _KINDS = {
 }
 
 
+def _one_of(kind: type) -> str:
+    """What is to be given where something of this kind is wanted."""
+    if issubclass(kind, Enum):
+        return "one of " + ", ".join(map(str, kind))
+    return f"a {kind.__name__}"
+
+
 def _whole(name: str, value: object) -> int:
     try:
         found = int(operator.index(value))  # type: ignore[arg-type]
@@ -123,7 +130,7 @@ class PipelineConfig:
         for name, kind in _KINDS.items():
             found = getattr(self, name)
             if not isinstance(found, kind):
-                raise PlanError(f"{name} of a configuration is a {kind.__name__}, not {found!r}")
+                raise PlanError(f"{name} of a configuration is {_one_of(kind)}, not {found!r}")
         for source, format in self.inputs.items():
             if not isinstance(format, TensorFormat):
                 raise PlanError(f'the format of "{source}" is a TensorFormat, not {format!r}')

@@ -63,10 +63,7 @@ def check_plan(application: Application, faults: FaultList) -> None:
     _check_names(faults, "host.entry_points", (entry.name for entry in host.entry_points))
     for number, entry in enumerate(host.entry_points):
         check_number(faults, f"host.entry_points[{number}].command", entry.command)
-        wrong = [call for call in entry.calls if not 0 <= call < len(host.calls)]
-        if wrong or not entry.calls:
-            message = f"there is no call {wrong[0]}" if wrong else "it makes no calls"
-            faults.add(f"host.entry_points[{number}].calls", message)
+        _check_calls(faults, f"host.entry_points[{number}].calls", entry.calls, len(host.calls))
 
 
 def check_host(application: Application, faults: FaultList) -> None:
@@ -126,6 +123,14 @@ def _check_names(faults: FaultList, path: str, names: Iterable[str]) -> None:
             faults.add(f"{path}[{number}].name", "it has no name")
         elif counts[name] > 1:
             faults.add(f"{path}[{number}].name", f"{counts[name]} are named '{name}'")
+
+
+def _check_calls(faults: FaultList, path: str, made: tuple[int, ...], calls: int) -> None:
+    wrong = [call for call in made if not 0 <= call < calls]
+    if wrong or not made:
+        faults.add(path, f"there is no call {wrong[0]}" if wrong else "it makes no calls")
+    if len(made) > MAX_CALLS:
+        faults.add(path, f"it makes {len(made):,} calls; the limit is {MAX_CALLS:,}")
 
 
 def _check_pages(application: Application, faults: FaultList) -> None:
