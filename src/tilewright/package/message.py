@@ -183,6 +183,7 @@ def put_table(builder: Any, table: Table) -> None:
         setattr(builder, camel(name), getattr(table, name).tobytes())
 
 
+@cache
 def camel(name: str) -> str:
     """The name of a field in a schema."""
     first, *rest = name.split("_")
