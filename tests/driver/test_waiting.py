@@ -25,7 +25,7 @@ def test_it_ends_as_soon_as_it_is_so() -> None:
 
 @pytest.mark.parametrize("seconds", [-1.0, float("nan")])
 def test_limits_are_seconds(seconds: float) -> None:
-    with pytest.raises(DriverError, match="the limit 'mark' is (-1|nan) s; it cannot be below 0"):
+    with pytest.raises(DriverError, match=r"the limit 'mark' is (-1|nan) s"):
         Limits(mark=seconds)
 
 
