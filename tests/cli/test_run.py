@@ -75,8 +75,9 @@ def test_names_of_outputs_lead_nowhere_else(folder: Path) -> None:
 
 def test_a_package_is_run_for_its_profile(folder: Path) -> None:
     write_package(programs.application(parameters=Source.BLOB), folder / "whole.ipuexe")
-    result = CliRunner().invoke(app, ["profile", "whole.ipuexe", "--run"])
-    assert result.output.startswith("took ")
+    for arguments in (["whole.ipuexe"], ["sum.ipuexe", "--parameters", "w.safetensors"]):
+        result = CliRunner().invoke(app, ["profile", *arguments, "--run"])
+        assert result.output.startswith("took ")
 
 
 @pytest.mark.parametrize(
