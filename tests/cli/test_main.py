@@ -38,6 +38,26 @@ def test_a_process_of_its_own(tmp_path: Path) -> None:
     assert failed.stderr.startswith("bad.s:1:1: error: ")
 
 
+def test_what_the_system_refuses_is_a_message(tilewright: Command) -> None:
+    name = 300 * "x"
+    for arguments in (("embed", name, "a"), ("plan", name), ("disasm", name)):
+        failed = tilewright(*arguments)
+        assert failed.returncode == 1
+        assert failed.stderr.startswith("error: ")
+        assert "File name too long" in failed.stderr
+        assert "Traceback" not in failed.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.parametrize("arguments", [("--help",), ("kernel", "list")])
+def test_no_room_for_what_is_printed(arguments: tuple[str, ...]) -> None:
+    command = [sys.executable, "-c", "from tilewright.cli.main import main; main()", *arguments]
+    with open("/dev/full", "w") as full:
+        failed = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert failed.returncode == 1
+    assert failed.stderr == "error: No space left on device\n"
+
+
 def test_help_comes_without_the_large_libraries() -> None:
     """They take longer to import than a command may take to say what it does."""
     code = f"""

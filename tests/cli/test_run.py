@@ -84,7 +84,7 @@ def test_a_package_is_run_for_its_profile(folder: Path) -> None:
     [
         (["--input", "x"], "--input has 'x'; expected NAME=FILE.npy"),
         (["--input", "x=y.npy"], "cannot read y.npy: No such file"),
-        (["--input", "x=w.safetensors"], "w.safetensors is no array in NumPy's .npy format"),
+        (["--input", "x=w.safetensors"], "w.safetensors holds no numbers in NumPy's .npy format"),
         (["--output", "nowhere"], "cannot write nowhere/y.npy: there is no folder nowhere"),
         (["--output", "z=z.npy"], "the package has no output 'z'; it has: y"),
         (["--output", "profile.cycles=z.npy"], "has no output 'profile.cycles'"),

@@ -96,6 +96,9 @@ def test_a_running_supervisor_is_stopped_and_goes_on(driven: "Make") -> None:
     assert raised.value.report is not None
     [tile] = raised.value.report.tiles
     assert (tile.tile, tile.states[0]) == (6, ContextStatus.ACTIVE)
+    [context] = tile.contexts
+    assert (context.pc, context.exception) == (programs.code(6)[1]["endless"], ExceptionType.NONE)
+    assert "in endless, add.S:1, sum (kernel), model:7: running" in str(raised.value)
     debugger = Debugger(device.transport, Limits())
     with debugger.stopped(6, 0):
         assert debugger.exception(6, 0) is ExceptionType.RETIREMENT_BREAK

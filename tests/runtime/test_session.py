@@ -1,11 +1,14 @@
 """Packages on devices: runs, what is refused, failures, and the end."""
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -18,6 +21,7 @@ from tilewright.driver.emulated import LOADER, EmulatedTransport
 from tilewright.files import FileError
 from tilewright.package import (
     Application,
+    ElementType,
     PackageError,
     ProfilePlan,
     Source,
@@ -33,6 +37,7 @@ from tilewright.runtime import (
     open_device,
 )
 from tilewright.runtime.device import Device
+from tilewright.runtime.parameters import bind_parameters
 
 Numbers = NDArray[np.int32]
 
@@ -167,6 +172,8 @@ def test_what_is_closed(package: Application, w: Numbers, x: Numbers) -> None:
 def test_other_devices() -> None:
     with pytest.raises(SessionError, match="no device '/dev/ipu0': only 'emulator'"):
         open_device("/dev/ipu0")
+    with pytest.raises(SessionError, match="no engine 'fast'; there are: llvm, reference"):
+        open_device(engine="fast")
 
 
 # -- parameters -----------------------------------------------------------------------------------
@@ -180,6 +187,35 @@ def test_parameters_from_a_file(
     with open_device() as device:
         session = device.load(package, path)
         assert np.array_equal(session.run({"x": x}).outputs["y"], x + w)
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2])
+def test_parameters_of_eight_bits(tmp_path: Path, package: Application, dtype: type) -> None:
+    """The library that reads such files makes no arrays of them."""
+    numbers: NDArray[Any] = np.array([[1, -0.5, 240, 0]], dtype)
+    kind = {"float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2"}[numbers.dtype.name]
+    path = tmp_path / "model.safetensors"
+    [w] = (each for each in package.tensors if each.name == "w")
+    halves = replace(w, element=ElementType.F16, shape=(1, 4))
+    application = Application(tensors=(halves,))
+    for told, pads in ((kind, b""), (kind, b"1234")):
+        _write_tensors(path, {"layer.w": (told, numbers), "a": ("U8", np.frombuffer(pads, "u1"))})
+        bound = bind_parameters(application, path)
+        content = bound.blobs[bound.tensors[0].blob].tobytes()
+        assert content == numbers.astype(np.float16).tobytes()
+    _write_tensors(path, {"layer.w": ("F8_E8M0", numbers)})
+    with pytest.raises(FileError, match=r"'layer\.w' is F8_E8M0; of floats with 8 bits, F8_E4M3"):
+        bind_parameters(application, path)
+
+
+def _write_tensors(path: Path, tensors: dict[str, tuple[str, NDArray[Any]]]) -> None:
+    head, data = {}, b""
+    for name, (kind, array) in sorted(tensors.items()):
+        place = [len(data), len(data) + array.nbytes]
+        head[name] = {"dtype": kind, "shape": array.shape, "data_offsets": place}
+        data += array.tobytes()
+    text = json.dumps(head).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
 
 
 def test_parameters_that_do_not_fit(tmp_path: Path, package: Application, w: Numbers) -> None:

@@ -82,7 +82,7 @@ def _read_array(place: Path) -> NDArray[Any]:
     except MemoryError as error:
         raise FileError(f"{place} holds an array that takes more memory than there is") from error
     except (ValueError, EOFError) as error:
-        raise FileError(f"{place} is no array in NumPy's .npy format: {error}") from error
+        raise FileError(f"{place} holds no numbers in NumPy's .npy format") from error
     if not isinstance(array, np.ndarray):
         raise FileError(f"{place} holds several arrays; expected one, in NumPy's .npy format")
     return array

@@ -4,7 +4,7 @@ A tile that waits at a barrier looks like one that is not active, so the report 
 or have excepted.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from tilewright.driver.debug import (
     ReceiveError,
     context_name,
     decode_status,
+    has_excepted,
 )
 from tilewright.driver.errors import DriverError
 from tilewright.driver.registers import SyncGroup
@@ -36,10 +37,11 @@ _COMPARED_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class ContextReport:
-    """A context that has excepted: where, why, and with what in $m0 to $m11."""
+    """A context that has excepted, or runs: where, why, and with what in $m0 to $m11."""
 
     context: int
     exception: ExceptionType
+    """`NONE` for one that runs: it was stopped to be looked at."""
     pc: int
     place: Place | None
     """What the package's debug tables know of the program counter."""
@@ -63,7 +65,8 @@ class ContextReport:
         where = f" in {self.place}" if self.place is not None and str(self.place) else ""
         where += f", called by {self.caller}" if self.caller is not None else ""
         where += f", check '{self.loader_check}' of the tile loader" if self.loader_check else ""
-        return f"{context_name(self.context)} at pc {self.pc:#x}{where}: {self.exception.name}"
+        why = self.exception.name if self.exception else "running"
+        return f"{context_name(self.context)} at pc {self.pc:#x}{where}: {why}"
 
     def __str__(self) -> str:
         lines = [self.heading]
@@ -93,11 +96,8 @@ class TileReport:
     @property
     def headings(self) -> tuple[str, ...]:
         """What is wrong, in short, and which contexts run."""
-        running = [
-            context_name(context)
-            for context, state in enumerate(self.states)
-            if state == ContextStatus.ACTIVE
-        ]
+        told = {each.context for each in self.contexts}
+        running = [context_name(each) for each in running_contexts(self.states) if each not in told]
         runs = [f"running: {', '.join(running)}"] if running else []
         return (*(each.heading for each in self.contexts), *runs)
 
@@ -112,6 +112,11 @@ class TileReport:
         if self.unread:
             lines.append(f"the rest cannot be read: {self.unread}")
         return "\n".join(lines)
+
+
+def running_contexts(states: tuple[ContextStatus, ...]) -> list[int]:
+    """The contexts that run, of a tile's."""
+    return [context for context, state in enumerate(states) if state == ContextStatus.ACTIVE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +168,8 @@ def examine(
     Tiles that have excepted come first, then those that run.
     """
     words = board.debugger.status_words()
-    has_excepted = np.isin(np.arange(len(words)), board.debugger.excepted_tiles())
     chosen = np.flatnonzero(words != 0)
-    chosen = chosen[np.argsort(~has_excepted[chosen], kind="stable")]
+    chosen = chosen[np.argsort(~has_excepted(words[chosen]), kind="stable")]
     debug, unnamed = _debug(application)
     reader = _Reader(board.debugger, debug, TileImages(application), loader)
     return FailureReport(
@@ -200,6 +204,10 @@ class _Reader:
         try:
             for context in status.excepted:
                 contexts.append(self._context(tile, context))
+            for context in () if contexts else running_contexts(status.states):
+                with self.debugger.stopped(tile, context):
+                    report = self._context(tile, context)
+                contexts.append(replace(report, exception=ExceptionType.NONE))
         except DriverError as error:
             unread = str(error)
         return TileReport(

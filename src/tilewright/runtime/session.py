@@ -69,8 +69,8 @@ class RunResult:
 class HostSession:
     """A package that is loaded and waits for runs. Leaving its `with` ends the program.
 
-    A run that fails leaves the session unusable until it is `reset`. After a time-out the package
-    is loaded again and the run repeated, once, by itself: what earlier runs left on the device is
+    A run that fails leaves the session unusable until it is `reset`. After a time-out of a card the
+    package is loaded again and the run repeated, once, by itself: what earlier runs left there is
     gone then. Calls of several threads follow one after the other.
     """
 

@@ -1,6 +1,7 @@
 """Packages of graphs, on the emulated device, give what NumPy computes."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -212,11 +213,13 @@ def test_long_programs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_programs_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    regions = ((0x4C018, _program_start(built(layers(), 24)) + 0x80),)
+    """The message names the operations that take most of it."""
+    regions = ((0x4C018, _program_start(built(layers(), 24)) + 0x180),)
     monkeypatch.setattr(memory, "CODE_REGIONS", regions)
     monkeypatch.setattr(linking, "CODE_REGIONS", regions)
-    with pytest.raises(EmissionError, match="tile 0: its program does not fit"):
+    with pytest.raises(EmissionError, match="tile 0: its program does not fit") as error:
         built(layers(), 24)
+    assert re.search(r"\n  \d+\.\d KiB: gemm\S* %\d+, ", str(error.value))
 
 
 def test_the_memory_of_tiles() -> None:

@@ -16,6 +16,8 @@ from tilewright.target.debug import NOT_QUIESCENT, DebugRegister
 from tilewright.target.geometry import TILES
 from tilewright.target.host import CONFIGURATION_SPACE, HOST_PAGE, HOST_SPACE, LOADER_BATCH_TILES
 
+ENGINES = tuple(each.value for each in Engine)
+"""Names of what can execute code."""
 _WORD = 4
 _WORD_MASK = 0xFFFFFFFF
 _GROUPS = {group.control: group for group in SyncGroup}
@@ -28,6 +30,8 @@ class EmulatedTransport:
     Registers without a meaning here keep what is written to them. `engine` names one of
     `Engine`, `threads` is as for `Chip`.
     """
+
+    may_recover = False
 
     def __init__(
         self,
