@@ -15,6 +15,7 @@ from tilewright.cli.terminal import printable
 from tilewright.errors import TilewrightError
 from tilewright.files import FileError, check_writable, open_at_once
 from tilewright.package import Application, Profile, Role, open_package, read_profile
+from tilewright.package.message import MAGIC_AT, MAGIC_BYTES, magic_bytes
 from tilewright.profile import (
     PARTS,
     Analysis,
@@ -25,10 +26,6 @@ from tilewright.profile import (
     planned_profile,
     write_trace,
 )
-
-_PROFILE_MAGIC = b"IPUPROF"
-_MAGIC_AT = 16
-"""Behind the head of a Cap'n Proto message."""
 
 
 def profile(
@@ -119,7 +116,7 @@ def _cells(group: Group, parts: list[str], is_plan: bool) -> list[str]:
 
 def _read(file: Path, is_run: bool) -> tuple[Profile, bool]:
     """The profile of a file, and whether it is a plan's."""
-    if _head(file)[_MAGIC_AT:].startswith(_PROFILE_MAGIC):
+    if _head(file)[MAGIC_AT:] == magic_bytes("steps"):
         return read_profile(file), False
     with open_package(file) as application:
         plan = application.profile_plan
@@ -153,7 +150,7 @@ def _measured(application: Application) -> Profile:
 def _head(file: Path) -> bytes:
     try:
         with open(file, "rb", opener=open_at_once) as opened:
-            return opened.read(_MAGIC_AT + len(_PROFILE_MAGIC))
+            return opened.read(MAGIC_AT + MAGIC_BYTES)
     except OSError as error:
         raise FileError(f"cannot read {file}: {error.strerror}") from error
 
