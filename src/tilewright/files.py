@@ -26,6 +26,11 @@ def read_bytes(path: Path) -> bytes:
         raise FileError(f"cannot read {path}: {error.strerror}") from error
 
 
+def open_at_once(path: str, flags: int) -> int:
+    """An opener for `open` that does not wait for a writer, in case that the path names a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def check_writable(path: Path) -> None:
     """That `path` can be written, as far as can be known before long work. Raises `FileError`."""
     try:

@@ -29,6 +29,15 @@ def test_an_unknown_command(tilewright: Command) -> None:
     assert "No such command 'assemble'" in failed.stderr
 
 
+def test_a_process_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "bad.s").write_text("frob\n")
+    code = "from tilewright.cli.main import main; main()"
+    command = [sys.executable, "-c", code, "asm", "bad.s"]
+    failed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert failed.stderr.startswith("bad.s:1:1: error: ")
+
+
 def test_what_the_system_refuses_is_a_message(tilewright: Command) -> None:
     name = 300 * "x"
     for arguments in (("embed", name, "a"), ("plan", name), ("disasm", name)):

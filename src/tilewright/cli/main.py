@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from tilewright.cli.terminal import print_anything, printable
 from tilewright.errors import TilewrightError
 
 COMMANDS = {
@@ -95,6 +96,7 @@ def main() -> None:
 
     A `TilewrightError`, and what the system refuses, become a message and exit status 1.
     """
+    print_anything()
     try:
         try:
             app()
@@ -106,14 +108,23 @@ def main() -> None:
             _end_at_once()
         raise
     except TilewrightError as error:
-        print(f"{error.heading}{error}", file=sys.stderr)
+        print(printable(f"{error.heading}{error}"), file=sys.stderr)
         sys.exit(1)
     except BrokenPipeError:  # the reader of our output went away: `tilewright disasm … | head`
         sys.stderr.close()
         sys.exit(141)
     except OSError as error:  # a name that is too long, or no room for what we print
-        with suppress(OSError):
-            sys.stdout.close()  # or Python tries again at the end
+        _drop_unwritten()
         where = "" if error.filename is None else f"{error.filename}: "
-        print(f"{TilewrightError.heading}{where}{error.strerror or error}", file=sys.stderr)
+        what = f"{TilewrightError.heading}{where}{error.strerror or error}"
+        print(printable(what), file=sys.stderr)
         sys.exit(1)
+
+
+def _drop_unwritten() -> None:
+    """Close an output that takes nothing more, or Python tries again at the end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with suppress(OSError):
+            sys.stdout.close()
