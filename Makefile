@@ -39,14 +39,17 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Each process takes tests that stand side by side: they share what the first of them compiles.
+TESTS := $(BIN)/pytest -n 2 --dist worksteal
+
 test: lint
-	$(BIN)/pytest -n 2
+	$(TESTS)
 
 # A number that draws other examples each time; what the command says repeats them.
 SEED = $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(1 << 32))')
 
 test-slow: lint
-	$(BIN)/pytest -n 2 -m 'slow or not slow' --hypothesis-profile=searching --hypothesis-seed=$(SEED)
+	$(TESTS) -m 'slow or not slow' --hypothesis-profile=searching --hypothesis-seed=$(SEED)
 
 bench: $(STAMP)
 	@$(BIN)/tilewright bench

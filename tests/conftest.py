@@ -6,6 +6,8 @@ then: so all are imported before the first of its tests.
 
 import importlib
 import pkgutil
+import sys
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -29,8 +31,12 @@ settings.register_profile(
 settings.load_profile("repeatable")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     if any(is_hypothesis_test(getattr(item, "obj", None)) for item in items):
         for module in pkgutil.walk_packages(tilewright.__path__, "tilewright."):
             importlib.import_module(module.name)
+    with pytest.MonkeyPatch.context() as patch:
+        # hypothesis reads modules now; the script of this process, which workers lack, is not one.
+        patch.delattr(sys.modules["__main__"], "__file__", raising=False)
+        yield

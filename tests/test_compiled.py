@@ -1,12 +1,15 @@
 """Compiled functions do what they say, and their code is kept where the user wants it."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from tilewright.compiled import compiled
+import tilewright
+from tilewright.compiled import compiled, compiled_part
 
 _PROGRAM = "import tests_compiled_target as t; print(t.add(20, 22))"
 _MODULE = """
@@ -30,6 +33,20 @@ def test_a_compiled_function_gives_what_python_gives() -> None:
     assert _running_sum(values) == sum(range(1000))
 
 
+@compiled_part
+def _next(value: int) -> int:
+    return value + 1
+
+
+@compiled
+def _after_next(value: int) -> int:
+    return _next(_next(value))
+
+
+def test_parts_are_compiled_with_what_calls_them_and_are_plain_for_python() -> None:
+    assert _after_next(40) == 42 == _next(41)
+
+
 def test_code_is_kept_in_the_users_folder(tmp_path: Path) -> None:
     assert _run(tmp_path, str(tmp_path / "cache")) == "42\n"
     assert list((tmp_path / "cache" / "compiled").rglob("*.nbc"))
@@ -45,11 +62,34 @@ def test_a_folder_that_cannot_be_made_does_no_harm(tmp_path: Path) -> None:
     assert _run(tmp_path, str(tmp_path / "file" / "cache")) == "42\n"
 
 
-def _run(folder: Path, cache: str) -> str:
+def _added(a: int, b: int) -> int:
+    return a + b
+
+
+def test_what_is_damaged_is_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilewright.compiled._directory", lambda module: str(tmp_path))
+    assert compiled(_added)(20, 22) == 42
+    for kind in ("nbc", "nbi"):
+        (file,) = tmp_path.rglob(f"*.{kind}")
+        for content in (b"", b"damaged"):
+            file.write_bytes(content)
+            assert compiled(_added)(20, 22) == 42
+            assert file.stat().st_size > 100
+
+
+def test_a_folder_without_room_does_no_harm(tmp_path: Path) -> None:
+    """As on a full disk: each write fails, once files are there."""
+    limit = "import resource as r; r.setrlimit(r.RLIMIT_FSIZE, (0, 0)); "
+    assert _run(tmp_path, str(tmp_path / "cache"), limit + _PROGRAM) == "42\n"
+    assert not list((tmp_path / "cache").rglob("*.nbc"))
+
+
+def _run(folder: Path, cache: str, program: str = _PROGRAM) -> str:
     (folder / "tests_compiled_target.py").write_text(_MODULE)
-    environment = {"TILEWRIGHT_CACHE": cache, "PYTHONPATH": f"{folder}", "HOME": str(folder)}
+    paths = f"{folder}{os.pathsep}{Path(tilewright.__file__).parents[1]}"
+    environment = {"TILEWRIGHT_CACHE": cache, "PYTHONPATH": paths, "HOME": str(folder)}
     return subprocess.run(
-        [sys.executable, "-c", _PROGRAM],
+        [sys.executable, "-B", "-c", program],
         env=environment,
         capture_output=True,
         text=True,

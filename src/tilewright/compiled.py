@@ -4,15 +4,23 @@ numba, a library over llvmlite, compiles a function when it is first called with
 kind, and keeps the code on disk. It sees changes in the function's own file only; so the folder is
 named after the text of all that this file imports, and no process runs code of another version.
 
+Most of the time that compiling takes goes into what stands around a function so that Python can
+call it. What only compiled functions call is a part of these: it is compiled with them and needs
+nothing of the kind.
+
 Importing this takes numba's 0.4 s: modules with compiled functions are imported where they are
 needed, not by packages on behalf of their users.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
-from typing import TypeVar
+from tempfile import TemporaryFile
+from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.caching import FunctionCache
+from numba.extending import register_jitable
 
 from tilewright.caching import cache_directory, imports_digest
 
@@ -20,16 +28,42 @@ _Function = TypeVar("_Function", bound=Callable[..., object])
 
 
 def compiled(function: _Function) -> _Function:
-    """Compile `function`, which must keep to what numba supports. It runs without the GIL."""
+    """Compile `function`, which Python calls and which must keep to what numba supports.
+
+    It runs without the GIL.
+    """
     directory = _directory(function.__module__)
     others = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = directory or others
     try:
-        compiling: Callable[[_Function], _Function]
-        compiling = numba.njit(nogil=True, cache=directory is not None)
-        return compiling(function)
+        made = numba.njit(nogil=True, no_cfunc_wrapper=True)(function)
+        if directory is not None:
+            made._cache = _Cache(function)
+        return cast(_Function, made)
     finally:
         numba.config.CACHE_DIR = others
+
+
+def compiled_part(function: _Function) -> _Function:
+    """Let compiled functions call `function`. For Python it stays as it is."""
+    available: _Function = register_jitable(function)
+    return available
+
+
+class _Cache(FunctionCache):  # type: ignore[misc] # numba's classes have no types
+    """numba's own, where what is damaged, or finds no room, is as if nothing were kept."""
+
+    def load_overload(self, *arguments: Any) -> Any:
+        try:
+            return super().load_overload(*arguments)
+        except Exception:  # whatever reading damaged pickles raises
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, *arguments: Any) -> None:
+        with suppress(OSError):
+            super().save_overload(*arguments)
 
 
 @lru_cache
@@ -41,6 +75,8 @@ def _directory(module: str) -> str | None:
     try:
         place = folder / imports_digest(module)[:32]
         place.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=place):
+            pass
     except (OSError, ValueError):
         return None
     return str(place)

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from tests.frontend.models import SMALL
 from tilewright.cli import demo as demonstration
+from tilewright.cli.embed import nearest_lines
 from tilewright.cli.embedding import cosines
 from tilewright.cli.main import app
 from tilewright.errors import TilewrightError
@@ -64,6 +65,13 @@ def test_vectors_are_those_of_the_reference_and_packages_are_kept(folder: Path) 
     before = kept.read_bytes()
     assert _run(*arguments).splitlines()[:6] == text.splitlines()[:6]
     assert kept.read_bytes() == before
+
+
+def test_a_sentence_is_printed_on_one_line() -> None:
+    likeness = np.array([[1, 0.5], [0.5, 1]], np.float32)
+    first, second = nearest_lines(["tab\tand\n\x1b[31mline", "long " * 99], likeness)
+    assert first.splitlines()[0] == "tab and [31mline"
+    assert second.splitlines()[0] == ("long " * 20)[:99] + "…"
 
 
 def test_a_package_says_what_it_is(folder: Path) -> None:

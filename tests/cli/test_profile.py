@@ -61,6 +61,13 @@ def test_a_trace(measured: str, tmp_path: Path) -> None:
         _run(measured, "--tiles", "0")
 
 
+def test_a_profile_is_not_run(measured: str) -> None:
+    with pytest.raises(TilewrightError, match="is a profile of a run; --run takes a package"):
+        _run(measured, "--run")
+    with pytest.raises(TilewrightError, match="--parameters are those of a run"):
+        _run(measured, "--parameters", "w.safetensors")
+
+
 def test_names_are_shown_as_they_are(tmp_path: Path) -> None:
     """And not taken for markup, or done by the terminal."""
     steps = synthetic.profile().steps

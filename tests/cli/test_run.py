@@ -26,6 +26,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_package(programs.application(), tmp_path / "sum.ipuexe")
     np.save(tmp_path / "x.npy", X)
     save_file({"layer.w": W}, tmp_path / "w.safetensors")
+    (tmp_path / "head.npy").write_bytes((tmp_path / "x.npy").read_bytes().replace(b"}", b"("))
+    (tmp_path / "zip.npy").write_bytes(b"PK\x03\x04")
     with (tmp_path / "vast.npy").open("wb") as file:
         write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": (2**50,)})
     return tmp_path
@@ -75,8 +77,9 @@ def test_names_of_outputs_lead_nowhere_else(folder: Path) -> None:
 
 def test_a_package_is_run_for_its_profile(folder: Path) -> None:
     write_package(programs.application(parameters=Source.BLOB), folder / "whole.ipuexe")
-    result = CliRunner().invoke(app, ["profile", "whole.ipuexe", "--run"])
-    assert result.output.startswith("took ")
+    for arguments in (["whole.ipuexe"], ["sum.ipuexe", "--parameters", "w.safetensors"]):
+        result = CliRunner().invoke(app, ["profile", *arguments, "--run"])
+        assert result.output.startswith("took ")
 
 
 @pytest.mark.parametrize(
@@ -97,6 +100,8 @@ def test_a_package_is_run_for_its_profile(folder: Path) -> None:
             ["--output", "y=z.npy", "--profile", "./z.npy"],
             "z.npy would be written more than once",
         ),
+        (["--input", "x=head.npy"], "head.npy holds no numbers in NumPy's .npy format"),
+        (["--input", "x=zip.npy"], "zip.npy holds no numbers in NumPy's .npy format"),
         (["--limit", "0"], "--limit has 0; expected seconds above 0"),
         (["--input", "x=vast.npy"], "vast.npy holds an array that takes more memory than there is"),
     ],

@@ -16,7 +16,9 @@ from tilewright.driver import (
     Program,
     ProtocolError,
     TileError,
+    TransportError,
 )
+from tilewright.driver.registers import tile_register
 from tilewright.target.debug import ContextStatus, DebugRegister
 
 if TYPE_CHECKING:
@@ -207,6 +209,14 @@ def test_code_that_was_changed_is_told(driven: "Make") -> None:
         device.run(with_word(device, programs.BAD_ADDRESS))
     assert raised.value.context is not None
     assert raised.value.context.changed == (pc - 4,)
+
+
+def test_what_is_not_modelled_is_refused_by_the_transport(driven: "Make") -> None:
+    """As whatever else the device's side refuses: packages may write any register."""
+    device = driven().load()
+    register = tile_register(5, DebugRegister.INJECTION_CONTEXT)
+    with pytest.raises(TransportError, match="register of tile 5: there is no context 9"):
+        device.transport.write(register, 9)
 
 
 def test_debug_registers_are_words_of_the_space(driven: "Make") -> None:

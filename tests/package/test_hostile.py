@@ -212,6 +212,12 @@ def test_other_files(tmp_path: Path, start: bytes, message: str) -> None:
         open_package(path)
 
 
+def test_a_profile_is_no_package(tmp_path: Path) -> None:
+    write_profile(Profile(examples.steps(), np.arange(32 * 7)), tmp_path / "a")
+    with pytest.raises(PackageError, match="is a cycle profile, no package"):
+        open_package(tmp_path / "a")
+
+
 def _written(path: Path, fill: Callable[[object], None]) -> Path:
     """A file with a right hash and any manifest."""
     message = encode(schema("package").Package, fill)

@@ -261,7 +261,24 @@ RULES: list[tuple[Change, str]] = [
     ),
     (host(command_word=CommandWord(-1, 0)), "host.command_word.page: there is no page -1"),
     (host(command_word=CommandWord(0, -4)), "host.command_word.offset: -0x4 is no word"),
-    (host(startup_mark=0), "host.startup_mark: 0 is no mark"),
+    (host(startup_mark=23), "host.startup_mark: 23; loaders of 1 rows of tiles end with 1"),
+    (slices(0, tensor=0), "host.calls[0].batches[0].slices[0]: calls for loading send parameters"),
+    (
+        host(calls=(Call("a", Group.LOAD), Call("b", Group.LOAD))),
+        "host.calls[1].batches[1].slices[0]: calls for loading send parameters",
+    ),
+    (
+        host(entry_points=(EntryPoint("a", (0, 1), 7),)),
+        "host.entry_points[0].calls: calls of several groups: load, run",
+    ),
+    (
+        host(entry_points=(EntryPoint("a", (1,), 7),)),
+        "host.calls[0]: it is for loading, but no entry point makes it",
+    ),
+    (
+        host(entry_points=(EntryPoint("a", (1,), 7), EntryPoint("b", (0,), 0))),
+        "host.calls[0]: it is for loading, but no entry point makes it",
+    ),
     (host(command_word=None), "host.entry_points: without a command word there can be only one"),
     (host(command_word=CommandWord(2, 0)), "host.command_word.page: there is no page 2"),
     (host(command_word=CommandWord(0, 4096)), "host.command_word.offset: 0x1000 is no word"),
@@ -335,10 +352,10 @@ def test_faults_of_all_parts_are_told_at_once() -> None:
     paths = [fault.path for fault in validate(wrong)]
     assert paths[:2] == ["shards[0].tile", "configuration[0]"]
     assert "tiles[17].segments[0].address" in paths
-    wrong = segment(ROW, address=0x4C000)(host(startup_mark=0)(segment(ROW, kind=9)(GOOD)))
+    wrong = host(command_word=CommandWord(2, 0))(segment(ROW, kind=9)(GOOD))
     assert [fault.path for fault in validate(wrong)] == [
         f"segments[{ROW}].kind",
-        "host.startup_mark",
+        "host.command_word.page",
     ]
 
 

@@ -15,6 +15,7 @@ from tests.package import examples
 from tilewright.package import (
     Application,
     BlobBuilder,
+    HostPlan,
     SegmentKind,
     Segments,
     open_package,
@@ -42,7 +43,8 @@ def _large(seed: int) -> Application:
         offset=np.zeros(2 * examples.TILES, int),
         data_size=np.tile([64, size], examples.TILES),
     )
-    return Application(entries=small.entries, segments=segments, blobs=blobs.build())
+    host = HostPlan(startup_mark=1)
+    return Application(entries=small.entries, segments=segments, blobs=blobs.build(), host=host)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a named temporary file is left")

@@ -22,6 +22,8 @@ from tilewright.target.geometry import TILES
 
 _MOST_BATCH = 8
 """Texts of a run, unless it is said how many."""
+_SHOWN = 100
+"""Characters of a text that are printed."""
 
 
 def embed(
@@ -73,10 +75,18 @@ def embed(
 
 def nearest_lines(sentences: list[str], similar: Floats) -> list[str]:
     """Each sentence with the other that is nearest to it."""
-    if len(sentences) < 2:
-        return [f"{sentences[0]}\n  (give more sentences to see which are near)"]
+    shown = [_on_a_line(each) for each in sentences]
+    if len(shown) < 2:
+        return [f"{shown[0]}\n  (give more sentences to see which are near)"]
     others = np.where(np.eye(len(sentences), dtype=bool), -np.inf, similar)
     lines = []
-    for sentence, nearest, values in zip(sentences, others.argmax(1).tolist(), others, strict=True):
-        lines.append(f"{sentence}\n  {values[nearest]:6.3f}  {sentences[nearest]}")
+    for sentence, nearest, values in zip(shown, others.argmax(1).tolist(), others, strict=True):
+        lines.append(f"{sentence}\n  {values[nearest]:6.3f}  {shown[nearest]}")
     return lines
+
+
+def _on_a_line(text: str) -> str:
+    """Without line ends and control codes, and cut where it no longer fits."""
+    words = "".join(each if each.isprintable() else " " for each in text).split()
+    plain = " ".join(words)
+    return plain if len(plain) <= _SHOWN else f"{plain[: _SHOWN - 1]}…"

@@ -15,6 +15,7 @@ from tilewright.cli.terminal import printable
 from tilewright.errors import TilewrightError
 from tilewright.files import FileError, check_writable, open_at_once
 from tilewright.package import Application, Profile, Role, open_package, read_profile
+from tilewright.package.message import MAGIC_AT, MAGIC_BYTES, magic_bytes
 from tilewright.profile import (
     PARTS,
     Analysis,
@@ -25,10 +26,6 @@ from tilewright.profile import (
     planned_profile,
     write_trace,
 )
-
-_PROFILE_MAGIC = b"IPUPROF"
-_MAGIC_AT = 16
-"""Behind the head of a Cap'n Proto message."""
 
 
 def profile(
@@ -42,6 +39,12 @@ def profile(
         bool,
         typer.Option("--run", help="Run the package, with made-up inputs, for measured cycles."),
     ] = False,
+    parameters: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --run, a safetensors file for parameters that the package does not hold."
+        ),
+    ] = None,
     perfetto: Annotated[
         Path | None,
         typer.Option(help="Write a trace for ui.perfetto.dev; compressed if it ends with .gz."),
@@ -56,11 +59,13 @@ def profile(
     as_json: Annotated[bool, typer.Option("--json", help="Print the same as JSON.")] = False,
 ) -> None:
     """Print where the cycles of a run go."""
+    if parameters is not None and not is_run:
+        raise TilewrightError("--parameters are those of a run; give --run with it")
     if tiles is not None and perfetto is None:
         raise TilewrightError("--tiles chooses tiles of a trace; give --perfetto OUT with it")
     if perfetto is not None:
         check_writable(perfetto)
-    found, is_plan = _read(file, is_run)
+    found, is_plan = _read(file, is_run, parameters)
     analysis = analyse(found)
     groups = grouped(analysis, group_by)
     if perfetto is not None:
@@ -117,9 +122,11 @@ def _cells(group: Group, parts: list[str], is_plan: bool) -> list[str]:
     ]
 
 
-def _read(file: Path, is_run: bool) -> tuple[Profile, bool]:
+def _read(file: Path, is_run: bool, parameters: Path | None) -> tuple[Profile, bool]:
     """The profile of a file, and whether it is a plan's."""
-    if _head(file)[_MAGIC_AT:].startswith(_PROFILE_MAGIC):
+    if _head(file)[MAGIC_AT:] == magic_bytes("steps"):
+        if is_run:
+            raise TilewrightError(f"{file} is a profile of a run; --run takes a package")
         return read_profile(file), False
     with open_package(file) as application:
         plan = application.profile_plan
@@ -129,11 +136,11 @@ def _read(file: Path, is_run: bool) -> tuple[Profile, bool]:
                 "--profile OUT.ipuprof for measured cycles"
             )
         if is_run:
-            return _measured(application), False
+            return _measured(application, parameters), False
         return planned_profile(plan, application.producer), True
 
 
-def _measured(application: Application) -> Profile:
+def _measured(application: Application, parameters: Path | None) -> Profile:
     """Of a run with random numbers and ones; programs take the same cycles with others."""
     from tilewright.runtime import open_device
 
@@ -145,7 +152,7 @@ def _measured(application: Application) -> Profile:
         for tensor in application.tensors
         if tensor.role is Role.INPUT
     }
-    with open_device() as device, device.load(application) as session:
+    with open_device() as device, device.load(application, parameters) as session:
         session.run(inputs)
         return session.profile()
 
@@ -153,7 +160,7 @@ def _measured(application: Application) -> Profile:
 def _head(file: Path) -> bytes:
     try:
         with open(file, "rb", opener=open_at_once) as opened:
-            return opened.read(_MAGIC_AT + len(_PROFILE_MAGIC))
+            return opened.read(MAGIC_AT + MAGIC_BYTES)
     except OSError as error:
         raise FileError(f"cannot read {file}: {error.strerror}") from error
 

@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
+from tokenize import TokenError
 from typing import Annotated, Any
 from urllib.parse import quote
+from zipfile import BadZipFile
 
 import numpy as np
 import typer
@@ -18,6 +20,9 @@ from tilewright.errors import TilewrightError
 from tilewright.files import FileError, check_writable, writing_atomically
 from tilewright.package import Role, open_package, write_profile
 from tilewright.runtime import Limits, check_inputs, open_device
+
+_MALFORMED = (ValueError, EOFError, SyntaxError, TokenError, RecursionError, BadZipFile)
+"""What NumPy raises for damaged files: their heads are expressions of Python."""
 
 
 def run(
@@ -81,7 +86,7 @@ def _read_array(place: Path) -> NDArray[Any]:
         raise FileError(f"cannot read {place}: {error.strerror or error}") from error
     except MemoryError as error:
         raise FileError(f"{place} holds an array that takes more memory than there is") from error
-    except (ValueError, EOFError) as error:
+    except _MALFORMED as error:
         raise FileError(f"{place} holds no numbers in NumPy's .npy format") from error
     if not isinstance(array, np.ndarray):
         raise FileError(f"{place} holds several arrays; expected one, in NumPy's .npy format")

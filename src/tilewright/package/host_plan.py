@@ -8,6 +8,9 @@ import numpy as np
 from tilewright.package.tables import Column, Table, rows_of
 from tilewright.target.topology import ROWS
 
+STOP_COMMAND = 0
+"""Ends a program that asks for commands; entry points that do anything else have others."""
+
 
 class Group(IntEnum):
     """When a call is made: once after loading, for each run, or to fetch results at the end."""

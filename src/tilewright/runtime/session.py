@@ -119,8 +119,8 @@ class HostSession:
             point = entry_point(self._application, entry)
             sent = sent_streams(self._application, point, {} if inputs is None else inputs)
             self._last = None
-            fetched = {
-                number: np.empty(self._application.tensors[number].stream_bytes, np.uint8)
+            fetched = {  # zeros: an entry point may fetch a part of a tensor only
+                number: np.zeros(self._application.tensors[number].stream_bytes, np.uint8)
                 for number in passing(self._application, point, Direction.FROM_DEVICE)
             }
             with self._failing():

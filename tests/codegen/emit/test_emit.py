@@ -142,7 +142,7 @@ def small_integers(planned: MidGraph) -> dict[str, NDArray[np.float64]]:
     }
 
 
-@pytest.mark.parametrize("tiles", [1, 8, 40])
+@pytest.mark.parametrize("tiles", [1, pytest.param(8, marks=pytest.mark.slow), 40])
 @pytest.mark.parametrize("build", GRAPHS)
 def test_exact_results(build: Callable[[], ComputeGraph], tiles: int) -> None:
     planned = plan(build(), PipelineConfig(tiles=tiles)).graph

@@ -1,13 +1,11 @@
 """Compiled translations on disk, so that another process need not compile them again.
 
-An entry's name is a hash of everything that it depends on. Entries are written under another name
-and renamed, so that readers see whole ones; what is damaged anyway counts as missing.
+An entry's name is a hash of everything that it depends on. Entries are written whole or not at all;
+what is damaged anyway counts as missing.
 """
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +14,7 @@ from pathlib import Path
 from tilewright.caching import cache_directory, source_digest
 from tilewright.emulator.llvm.control import FloatControl
 from tilewright.emulator.llvm.host import Host
+from tilewright.files import FileError, write_atomically
 
 _SOURCES = ("tilewright.isa", "tilewright.isa.meaning", "tilewright.emulator", "tilewright.target")
 """Packages whose text decides on what is translated, and how."""
@@ -57,10 +56,8 @@ class ObjectCache:
         path = self._directory / f"{key}-{words[:16]}"
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=self._directory, delete=False) as file:
-                file.write(content)
-            os.replace(file.name, path)
-        except OSError:
+            write_atomically(path, content)
+        except (OSError, FileError):
             return
 
 

@@ -3,7 +3,12 @@
 from collections.abc import Callable
 
 from tilewright.package.application import Application
-from tilewright.package.checks.host import check_configuration, check_host, check_plan
+from tilewright.package.checks.host import (
+    check_configuration,
+    check_host,
+    check_plan,
+    check_startup,
+)
 from tilewright.package.checks.memory import check_memory, check_shape
 from tilewright.package.checks.tensors import check_shards, check_tensors
 from tilewright.package.faults import Fault, FaultList, PackageError
@@ -23,6 +28,7 @@ def validate(application: Application, *, hashes: bool = False) -> tuple[Fault, 
     check_configuration(application, faults)
     if has_shape:
         check_memory(application, faults)
+        check_startup(application, faults)
     if has_shape and has_tensors and has_plan:
         check_shards(application, faults)
     if has_tensors and has_plan:
