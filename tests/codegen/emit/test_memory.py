@@ -90,3 +90,19 @@ def test_blocks_lie_in_the_order_of_iterations(order: tuple[int, ...], is_used: 
     if is_used:
         expected = current.base + current.step * np.arange(len(order))
         assert addresses[list(sequence.blocks[:-1])].tolist() == expected.tolist()
+
+
+def test_blocks_that_a_body_does_not_look_at_need_no_places() -> None:
+    """Some have memory, as others use them, and some have none."""
+    graph = ComputeGraph("not looked at")
+    known, weight = graph.gelu(graph.input("v", (4, 2))), graph.parameter("w", (4, 2))
+    start = graph.input("x", (4, 2))
+    with graph.repeat(3) as body:
+        carried = body.carry(start)
+        body.each([weight, known, known])
+        body.yields(graph.tanh(carried))
+    graph.output("y", body.result)
+    graph.output("v", known)
+    schedule = lower(plan(graph, PipelineConfig(tiles=1)).graph)
+    addresses = place_buffers(schedule).addresses
+    assert len(buffer_addresses(schedule, addresses)) == len(schedule.buffers)

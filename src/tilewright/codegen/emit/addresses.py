@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright.codegen.emit.faults import EmissionError
+from tilewright.codegen.emit.memory import NOWHERE
 from tilewright.codegen.low import TileSchedule
 from tilewright.codegen.mid.orders import Indices
 
@@ -41,6 +42,8 @@ def buffer_addresses(schedule: TileSchedule, placed: Indices) -> list[Address]:
     for sequence in schedule.sequences:
         *blocks, current = sequence.blocks
         starts = placed[blocks]
+        if np.any(starts == NOWHERE):
+            continue  # the repeat's body does not look at them
         strides = np.diff(starts)
         if len(strides) and np.any(strides != strides[0]):
             raise EmissionError(f"blocks of {schedule.buffers[current].name} lie unevenly")
