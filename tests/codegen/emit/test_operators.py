@@ -187,3 +187,12 @@ def test_what_is_added_to_a_product_may_be_of_another_precision(
     x, w = graph.input("x", (9, 6), product), graph.input("w", (6, 20), product)
     graph.output("y", x @ w + graph.input("z", shape, other))
     check(graph, 3)
+
+
+def test_views_of_results_are_operands_as_they_are_seen() -> None:
+    """Batches of single rows, reshaped to a matrix."""
+    graph = ComputeGraph("seen")
+    x, w = graph.input("x", (13, 1, 31)), graph.input("w", (13, 31, 18))
+    product = graph.reshape(x @ w + graph.input("b", (13, 1, 18)), (13, 18))
+    graph.output("y", product * graph.relu(graph.input("z", (13, 18))))
+    check(graph, 79)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.device.kernels.spec import (
+    MOST_ATOMS,
     Accuracy,
     Array,
     Arrays,
@@ -22,8 +23,10 @@ from tilewright.device.kernels.vector import call_cycles, per_atom, shares, sour
 
 _HALF, _SINGLE = 2.0**-11, 2.0**-24
 """Relative error of rounding to nearest."""
-_ROWS = Size("rows", maximum=1 << 14, usual=18)
-_N = Size("n", maximum=1 << 14, usual=512)
+_ROWS = Size("rows", maximum=MOST_ATOMS, usual=18)
+_N = Size("n", maximum=MOST_ATOMS * 4, usual=512)
+_SUMMED = Size("n", maximum=1 << 14, usual=512)
+"""Of parts whose sums are as close as the specification says."""
 EPSILON = np.float32(1e-5)
 """What the kernels are tried with."""
 _EPSILON_BITS = int(EPSILON.view(np.uint32))
@@ -220,7 +223,7 @@ def _split(dtype: str, statistics: _Steps, apply: _Steps, accuracy: Accuracy) ->
         summary="sums of x and of x², row by row",
         source=source("norms_split.S"),
         operands=(Array("sums", "f4", Role.RESULT, lambda sizes: 2 * sizes["rows"]), *part),
-        sizes=(_ROWS, _N),
+        sizes=(_ROWS, _SUMMED),
         reference=_statistics,
         cycles=_split_cycles(grain, 4, 29, statistics.row, statistics.atom),
         elements=lambda sizes: sizes["rows"] * sizes["n"],

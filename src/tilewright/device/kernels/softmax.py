@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from tilewright.device.kernels.launches import launch_end
 from tilewright.device.kernels.spec import (
+    MOST_ATOMS,
     Accuracy,
     Array,
     Arrays,
@@ -25,11 +26,11 @@ SCALE = np.float32(0.3)
 _SCALE_BITS = int(SCALE.view(np.uint32))
 _HALF, _SINGLE = 2.0**-11, 2.0**-24
 """Relative error of rounding to nearest."""
-_ROWS = Size("rows", maximum=1 << 14, usual=18)
+_ROWS = Size("rows", maximum=MOST_ATOMS, usual=18)
 FEW_ROWS = Size("rows", maximum=WORKERS // 2, usual=2)
 """Rows that `softmax_few_f16` takes."""
-_N = Size("n", maximum=1 << 14, usual=512)
-_FIRST = Size("first", minimum=0, maximum=1 << 14, usual=1 << 12)
+_N = Size("n", maximum=MOST_ATOMS * 4, usual=512)
+_FIRST = Size("first", minimum=0, maximum=_N.maximum, usual=1 << 12)
 _STORED, _ONCE = 7, 28
 """Words of the state, and steps of a worker once."""
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.device.kernels.spec import (
+    MOST_ATOMS,
     Accuracy,
     Array,
     Arrays,
@@ -20,8 +21,8 @@ from tilewright.device.kernels.vector import call_cycles, per_atom, shares, sour
 
 _HALF, _SINGLE = 2.0**-11, 2.0**-24
 """Relative error of rounding to nearest."""
-_ROWS = Size("rows", maximum=1 << 14, usual=18)
-_N = Size("n", maximum=1 << 14, usual=512)
+_ROWS = Size("rows", maximum=MOST_ATOMS, usual=18)
+_N = Size("n", maximum=MOST_ATOMS * 4, usual=512)
 _PARTS = Size("parts", maximum=1 << 11, usual=3)
 _FIGURES = 2
 _ONCE, _APPLY_ONCE, _PART = 29, 31, 9
