@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tilewright.compiled import compiled
+from tilewright.compiled import compiled, compiled_part
 
 _PROGRAM = "import tests_compiled_target as t; print(t.add(20, 22))"
 _MODULE = """
@@ -28,6 +28,20 @@ def _running_sum(values: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int:
 def test_a_compiled_function_gives_what_python_gives() -> None:
     values = np.arange(1000, dtype=np.int64)
     assert _running_sum(values) == sum(range(1000))
+
+
+@compiled_part
+def _next(value: int) -> int:
+    return value + 1
+
+
+@compiled
+def _after_next(value: int) -> int:
+    return _next(_next(value))
+
+
+def test_parts_are_compiled_with_what_calls_them_and_are_plain_for_python() -> None:
+    assert _after_next(40) == 42 == _next(41)
 
 
 def test_code_is_kept_in_the_users_folder(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tilewright.compiled import compiled
+from tilewright.compiled import compiled, compiled_part
 from tilewright.exchange.messages import TO_ROW_END, Flags
 from tilewright.exchange.phase import Ints
 from tilewright.exchange.timeline import (
@@ -31,6 +31,8 @@ from tilewright.target.row_events import LATE_MEMBER_DELAY
 
 _LOOKED_AT = 256
 """Queues of a source that are compared before a message is taken."""
+_NEVER = np.iinfo(np.int64).max // 2
+"""After all events of all phases."""
 _TURNS_PASSED = 8
 """How often a source lets others go first before it places its message all the same."""
 
@@ -62,19 +64,19 @@ class Order(NamedTuple):
 
 
 class Queues(NamedTuple):
-    """Per queue: its first message, and the next queue of its source, `NOTHING` if there is none.
+    """Queues that are not empty: those of tile t are entries `start[t]` to `start[t] + left[t]`.
 
-    Bounds for the first message: `soonest`, an event before which it cannot leave behind all that
-    is placed, and the most that a receiver of it still receives, `pressure`. `following` is the
-    next in the queue, per message; `head` the first queue, per tile.
+    Of each, the `first` message that is left, and bounds for it: `soonest`, an event before which
+    it cannot leave behind all that is placed, `_NEVER` while it waits for others; and the most that
+    a receiver of it still receives, `pressure`. `following` is the next in the queue, per message.
     """
 
+    start: Ints
+    left: Ints
     first: Ints
-    other: Ints
     soonest: Ints
     pressure: Ints
     following: Ints
-    head: Ints
 
 
 class _Progress(NamedTuple):
@@ -84,8 +86,7 @@ class _Progress(NamedTuple):
     the event before which it cannot leave because of what it waits for, and which message that is;
     how many receivers it waits for. Per tile: items that it sends or lends its bus for, and that it
     receives, in all; that it still sends, and still receives; how often it let others go first; and
-    whether all that it has left waits. `found` has room for queues that are looked at, `blocker`
-    for one message.
+    whether all that it has left waits. `blocker` has room for one message.
     """
 
     first: Ints
@@ -99,7 +100,6 @@ class _Progress(NamedTuple):
     to_receive: Ints
     passed: Ints
     asleep: Flags
-    found: Ints
     blocker: Ints
 
 
@@ -118,7 +118,7 @@ def list_schedule(
     compare them with those of others.
     """
     progress = _new_progress(tiles, sends, receivers, relays)
-    queues = _new_queues(tiles, order.queue, sends.source, int(progress.received.max()))
+    queues = _new_queues(tiles, order.queue, sends.source, relays.waiting, progress.received)
     state = new_timeline(tiles, limit, sends, receivers)
     if not _place_all(limit, state, sends, receivers, relays, order, skew, queues, progress):
         return None
@@ -148,7 +148,6 @@ def _new_progress(tiles: int, sends: Sends, receivers: Receivers, relays: Relays
         to_receive=received.copy(),
         passed=np.zeros(tiles, np.int64),
         asleep=np.zeros(tiles, np.bool_),
-        found=np.zeros(_LOOKED_AT, np.int64),
         blocker=np.full(1, NOTHING),
     )
 
@@ -160,21 +159,23 @@ def _sums(tile: Ints, items: Ints, tiles: int) -> Ints:
     return sums
 
 
-def _new_queues(tiles: int, queue: Ints, source: Ints, most: int) -> Queues:
-    """All messages in their queues; no tile receives more than `most` items."""
+def _new_queues(tiles: int, queue: Ints, source: Ints, waiting: Ints, received: Ints) -> Queues:
+    """All messages in their queues; `waiting` per message, `received` per tile."""
     order = np.argsort(queue, kind="stable")
     is_first = np.diff(queue[order], prepend=NOTHING) != 0
     first = order[is_first]
     following = np.full(len(queue), NOTHING)
     follows = ~is_first[1:]
     following[order[:-1][follows]] = order[1:][follows]
-    tile = source[first]
-    other = np.arange(1, len(first) + 1)
-    other[np.diff(tile, append=NOTHING) != 0] = NOTHING
-    head = np.full(tiles, NOTHING)
-    head[tile[::-1]] = np.arange(len(first))[::-1]
-    soonest = np.zeros(len(first), np.int64)
-    return Queues(first, other, soonest, np.full(len(first), most), following, head)
+    left = np.bincount(source[first], minlength=tiles)
+    return Queues(
+        start=np.cumsum(left) - left,
+        left=left,
+        first=first,
+        soonest=np.where(waiting[first] > 0, _NEVER, 0),
+        pressure=np.full(len(first), received.max()),
+        following=following,
+    )
 
 
 @compiled
@@ -201,11 +202,11 @@ def _place_all(
     heapify(heap)
     while heap:
         key, _, tile = heappop(heap)
-        best, soonest = _choose(state, sends, receivers, order, queues, tile, progress)
-        if best == NOTHING:
+        chosen = _choose(state, sends, receivers, order, queues, tile, progress)
+        if chosen == NOTHING:
             asleep[tile] = True
             continue
-        now = soonest + int(skew[tile])
+        best, now = queues.first[chosen], int(queues.soonest[chosen] + skew[tile])
         if heap and now > heap[0][0] and passed[tile] < _TURNS_PASSED and now > key:
             passed[tile] += 1
             heappush(heap, (now, -int(to_send[tile]), tile))
@@ -219,7 +220,7 @@ def _place_all(
         place(state, sends, receivers, best, soonest)
         first[best] = soonest
         blockers[best] = blocker[0]
-        _remove(queues, tile, order.queue[best])
+        _remove(queues, tile, chosen)
         to_send[tile] -= sends.items[best]
         for each in range(sends.receiver_start[best], sends.receiver_start[best + 1]):
             to_receive[receivers.tile[each]] -= sends.items[best]
@@ -233,8 +234,11 @@ def _place_all(
                 bound[reader] = ready
                 bound_by[reader] = best
             waiting[reader] -= 1
+            if waiting[reader] > 0:
+                continue
             source = sends.source[reader]
-            if waiting[reader] == 0 and asleep[source]:
+            _wake(queues, source, reader)
+            if asleep[source]:
                 asleep[source] = False
                 ready = int(bound[reader] + skew[source])
                 heappush(heap, (ready, -int(to_send[source]), int(source)))
@@ -243,7 +247,7 @@ def _place_all(
     return True
 
 
-@compiled
+@compiled_part
 def _can_end_by(
     limit: int,
     state: Timeline,
@@ -266,7 +270,7 @@ def _can_end_by(
     return True
 
 
-@compiled
+@compiled_part
 def _choose(
     state: Timeline,
     sends: Sends,
@@ -275,52 +279,64 @@ def _choose(
     queues: Queues,
     tile: int,
     progress: _Progress,
-) -> tuple[int, int]:
-    """The message that a source takes, and about when it can leave: after all that is placed."""
-    found, bound = progress.found, progress.bound
-    count, promising = 0, NOTHING
-    queue = queues.head[tile]
-    while queue != NOTHING and count < len(found):
-        if progress.waiting[queues.first[queue]] == 0:
-            found[count] = queue
-            count += 1
-            if promising == NOTHING or queues.soonest[queue] < queues.soonest[promising]:
-                promising = queue
-        queue = queues.other[queue]
+) -> int:
+    """The queue from which a source takes a message, `NOTHING` if all wait.
+
+    Its `soonest` is about when the message can leave: after all that is placed.
+    """
+    first, stop, promising = _promising(queues, tile)
     if promising == NOTHING:
-        return NOTHING, 0
+        return NOTHING
+    bound, tolerance = progress.bound, order.tolerance
     soonest = _look(state, sends, receivers, queues, promising, bound)
-    for entry in range(count):
-        if queues.soonest[found[entry]] <= soonest + order.tolerance:
-            event = _look(state, sends, receivers, queues, found[entry], bound)
+    for entry in range(first, stop):
+        if queues.soonest[entry] <= soonest + tolerance:
+            event = _look(state, sends, receivers, queues, entry, bound)
             soonest = min(soonest, event)
     best, most = NOTHING, 0
-    for entry in range(count):
-        queue = found[entry]
-        message = queues.first[queue]
-        if queues.soonest[queue] > soonest + order.tolerance:
+    for entry in range(first, stop):
+        if queues.soonest[entry] > soonest + tolerance:
             continue
+        message = queues.first[entry]
         bonus = order.urgency[message]
         least = most if best == NOTHING or message > queues.first[best] else most - 1
-        if best != NOTHING and queues.pressure[queue] + bonus <= least:
+        if best != NOTHING and queues.pressure[entry] + bonus <= least:
             continue
-        queues.pressure[queue] = _pressure(sends, receivers, message, progress.to_receive)
-        if best == NOTHING or queues.pressure[queue] + bonus > least:
-            best, most = queue, queues.pressure[queue] + bonus
-    return int(queues.first[best]), int(queues.soonest[best])
+        queues.pressure[entry] = _pressure(sends, receivers, message, progress.to_receive)
+        if best == NOTHING or queues.pressure[entry] + bonus > least:
+            best, most = entry, queues.pressure[entry] + bonus
+    return best
 
 
-@compiled
+@compiled_part
+def _promising(queues: Queues, tile: int) -> tuple[int, int, int]:
+    """Queues that are looked at, from one to before another, and the one with the best bound."""
+    first = queues.start[tile]
+    stop = first + queues.left[tile]
+    promising, least, looked = NOTHING, _NEVER, 0
+    for entry in range(first, stop):
+        soonest = queues.soonest[entry]
+        if soonest == _NEVER:
+            continue
+        if soonest < least:
+            promising, least = entry, soonest
+        looked += 1
+        if looked == _LOOKED_AT:
+            return first, entry + 1, promising
+    return first, stop, promising
+
+
+@compiled_part
 def _look(
-    state: Timeline, sends: Sends, receivers: Receivers, queues: Queues, queue: int, bound: Ints
+    state: Timeline, sends: Sends, receivers: Receivers, queues: Queues, entry: int, bound: Ints
 ) -> int:
     """When the first message of a queue can leave after all that is placed; the queue learns it."""
-    message = queues.first[queue]
-    queues.soonest[queue] = max(int(bound[message]), after_all(state, sends, receivers, message))
-    return int(queues.soonest[queue])
+    message = queues.first[entry]
+    queues.soonest[entry] = max(int(bound[message]), after_all(state, sends, receivers, message))
+    return int(queues.soonest[entry])
 
 
-@compiled
+@compiled_part
 def _pressure(sends: Sends, receivers: Receivers, message: int, to_receive: Ints) -> int:
     """What the busiest receiver of a message still has to receive."""
     most = 0
@@ -329,16 +345,22 @@ def _pressure(sends: Sends, receivers: Receivers, message: int, to_receive: Ints
     return most
 
 
-@compiled
-def _remove(queues: Queues, tile: int, queue: int) -> None:
+@compiled_part
+def _remove(queues: Queues, tile: int, entry: int) -> None:
     """Take the first message from a queue of a tile, and what is empty then from the queues."""
-    queues.first[queue] = queues.following[queues.first[queue]]
-    if queues.first[queue] != NOTHING:
+    queues.first[entry] = queues.following[queues.first[entry]]
+    if queues.first[entry] != NOTHING:
         return
-    if queues.head[tile] == queue:
-        queues.head[tile] = queues.other[queue]
-        return
-    before = queues.head[tile]
-    while queues.other[before] != queue:
-        before = queues.other[before]
-    queues.other[before] = queues.other[queue]
+    queues.left[tile] -= 1
+    for each in range(entry, queues.start[tile] + queues.left[tile]):
+        queues.first[each] = queues.first[each + 1]
+        queues.soonest[each] = queues.soonest[each + 1]
+        queues.pressure[each] = queues.pressure[each + 1]
+
+
+@compiled_part
+def _wake(queues: Queues, tile: int, message: int) -> None:
+    """A message, in a queue by itself, no longer waits."""
+    for entry in range(queues.start[tile], queues.start[tile] + queues.left[tile]):
+        if queues.first[entry] == message:
+            queues.soonest[entry] = 0

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tilewright.compiled import compiled
+from tilewright.compiled import compiled, compiled_part
 from tilewright.exchange.phase import WORD_SIZE, Ints
 from tilewright.target.topology import PARTNER_BIT
 
@@ -107,7 +107,7 @@ def take_items(
     return taken, faults[:wrong]
 
 
-@compiled
+@compiled_part
 def _has_wrong_width(lanes: Lanes, entry: int, tile: int, bus: int, is_paired: bool) -> bool:
     """Pairs take 64-bit items: their first member on the sender's bus, the second on the lent."""
     if lanes.size[entry] == WORD_SIZE:

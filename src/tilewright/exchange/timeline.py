@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.compiled import compiled
+from tilewright.compiled import compiled_part
 from tilewright.exchange.messages import EARLY, LATE, NARROW, TO_ROW_END
 from tilewright.exchange.phase import Ints
 from tilewright.target.row_events import (
@@ -122,7 +122,7 @@ def _new_lane(counts: Ints) -> Lane:
     return Lane(start, *of_tiles, *(zeros(start[-1]) for _ in range(7)))
 
 
-@compiled
+@compiled_part
 def _first_ending_after(lane: Lane, tile: int, event: int) -> int:
     """The first window of a tile that ends after `event`; one past the last if there is none."""
     low, high = lane.start[tile], lane.start[tile] + lane.windows[tile]
@@ -135,7 +135,7 @@ def _first_ending_after(lane: Lane, tile: int, event: int) -> int:
     return int(low)
 
 
-@compiled
+@compiled_part
 def _insert(
     lane: Lane,
     tile: int,
@@ -172,7 +172,7 @@ def _insert(
         lane.idle[tile] += lane.first[closed] - before
 
 
-@compiled
+@compiled_part
 def gap(before: int, after: int, point: int) -> int:
     """Slots between two receives of a tile, given their kinds; `point` is that of the first.
 
@@ -190,7 +190,7 @@ def gap(before: int, after: int, point: int) -> int:
     return 3 * LATE_MEMBER_DELAY if before == EARLY else LATE_MEMBER_DELAY
 
 
-@compiled
+@compiled_part
 def _fit_send(lane: Lane, tile: int, event: int, items: int, blocker: Ints) -> int:
     """The first event from `event` on in which `items` items find room in a lane of sends."""
     place = _first_ending_after(lane, tile, event)
@@ -202,7 +202,7 @@ def _fit_send(lane: Lane, tile: int, event: int, items: int, blocker: Ints) -> i
     return event
 
 
-@compiled
+@compiled_part
 def _fit_receive(
     lane: Lane, tile: int, slot: int, items: int, kind: int, point: int, blocker: Ints
 ) -> int:
@@ -221,7 +221,7 @@ def _fit_receive(
     return slot
 
 
-@compiled
+@compiled_part
 def _clear_of_receives(
     lane: Lane, tile: int, event: int, items: int, elements: int, blocker: Ints
 ) -> int:
@@ -242,7 +242,7 @@ def _clear_of_receives(
     return event
 
 
-@compiled
+@compiled_part
 def _clear_of_sends(
     lane: Lane, tile: int, slot: int, items: int, point: int, elements: int, blocker: Ints
 ) -> int:
@@ -257,19 +257,19 @@ def _clear_of_sends(
     return slot
 
 
-@compiled
+@compiled_part
 def _may_send(events: Events, tile: int, event: int) -> bool:
     if events[tile, event] & _CONTROL or events[tile, event - 1] & _CONTROL:
         return False
     return not _are_both(events[tile, event + 1])
 
 
-@compiled
+@compiled_part
 def _are_both(bits: int) -> bool:
     return bits & _BOTH == _BOTH
 
 
-@compiled
+@compiled_part
 def _may_control(events: Events, tile: int, event: int, bit: int) -> bool:
     there = events[tile, event]
     if there & (_SEND | _BEFORE_SEND | _ALONE | bit):
@@ -279,13 +279,13 @@ def _may_control(events: Events, tile: int, event: int, bit: int) -> bool:
     return not there & _CONTROL or _may_hold_both(events, tile, event)
 
 
-@compiled
+@compiled_part
 def _may_hold_both(events: Events, tile: int, event: int) -> bool:
     """Whether the event before one with a mux and a pointer leaves room to align them."""
     return not events[tile, event - 1] & (_ALONE | _SEND)
 
 
-@compiled
+@compiled_part
 def _touches(lane: Lane, tile: int, slot: int, end: int) -> tuple[int, int]:
     """The receives that end in `slot` and start in `end`: their places, or `NOTHING`."""
     low, stop = lane.start[tile], lane.start[tile] + lane.windows[tile]
@@ -295,13 +295,13 @@ def _touches(lane: Lane, tile: int, slot: int, end: int) -> tuple[int, int]:
     return before, after
 
 
-@compiled
+@compiled_part
 def _keeps_format(lane: Lane, place: int, kind: int, direction: int) -> bool:
     """Whether a wide receive follows, or precedes, another without a change of format."""
     return place != NOTHING and lane.kind[place] == kind and lane.direction[place] == direction
 
 
-@compiled
+@compiled_part
 def _may_receive(time: Timeline, receivers: Receivers, each: int, slot: int, items: int) -> bool:
     """Whether all controls of a receive find events in which they may be set."""
     tile, kind = receivers.tile[each], receivers.kind[each]
@@ -331,7 +331,7 @@ def _may_receive(time: Timeline, receivers: Receivers, each: int, slot: int, ite
     )
 
 
-@compiled
+@compiled_part
 def _may_join(events: Events, tile: int, slot: int, end: int, point: int, sent: int) -> bool:
     """Whether what a 32-bit receive sets in events with other controls can be aligned.
 
@@ -349,7 +349,7 @@ def _may_join(events: Events, tile: int, slot: int, end: int, point: int, sent: 
     return True
 
 
-@compiled
+@compiled_part
 def _sendable_from(
     time: Timeline, sends: Sends, message: int, event: int, latest: int, blocker: Ints
 ) -> int:
@@ -373,7 +373,7 @@ def _sendable_from(
     return event
 
 
-@compiled
+@compiled_part
 def _receivable_from(
     time: Timeline,
     receivers: Receivers,
@@ -408,7 +408,7 @@ def _receivable_from(
     return int(slot - delay)
 
 
-@compiled
+@compiled_part
 def earliest(
     time: Timeline,
     sends: Sends,
@@ -445,7 +445,7 @@ def earliest(
     return event
 
 
-@compiled
+@compiled_part
 def after_all(time: Timeline, sends: Sends, receivers: Receivers, message: int) -> int:
     """The event in which a message can leave if it follows all that is in its lanes."""
     event = max(1, time.sends.last[sends.source[message]])
@@ -457,13 +457,13 @@ def after_all(time: Timeline, sends: Sends, receivers: Receivers, message: int) 
     return int(event)
 
 
-@compiled
+@compiled_part
 def least_end(lane: Lane, tile: int, items: int) -> int:
     """Where a lane ends at the soonest (exclusive) if it takes `items` items in all."""
     return _FIRST + int(lane.idle[tile]) + items
 
 
-@compiled
+@compiled_part
 def _backfill(lane: Lane, tile: int) -> int:
     """Where the windows start whose gaps are still looked at."""
     if lane.windows[tile] <= _BACKFILL:
@@ -471,7 +471,7 @@ def _backfill(lane: Lane, tile: int) -> int:
     return int(lane.end[lane.start[tile] + lane.windows[tile] - _BACKFILL - 1])
 
 
-@compiled
+@compiled_part
 def place(time: Timeline, sends: Sends, receivers: Receivers, message: int, event: int) -> None:
     """Take what a message needs that leaves in `event`."""
     source, items = sends.source[message], sends.items[message]

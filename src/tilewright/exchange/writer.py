@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tilewright.compiled import compiled
+from tilewright.compiled import compiled, compiled_part
 from tilewright.exchange.instructions import (
     DELAY,
     DELAY_MUX,
@@ -71,7 +71,7 @@ class Draft(NamedTuple):
     used: Ints
 
 
-@compiled
+@compiled_part
 def _new_draft(size: int) -> Draft:
     return Draft(
         np.zeros(size, np.int64),
@@ -104,7 +104,7 @@ def write_rows(
     return draft, start
 
 
-@compiled
+@compiled_part
 def _write_row(
     draft: Draft,
     tile: int,
@@ -154,7 +154,7 @@ def _write_row(
         event = last + 1
 
 
-@compiled
+@compiled_part
 def _controls_in(controlling: Controlling, control: int, controls: int, event: int) -> int:
     """How many controls are set in an event, from `control` on: they are sorted."""
     count = 0
@@ -163,7 +163,7 @@ def _controls_in(controlling: Controlling, control: int, controls: int, event: i
     return count
 
 
-@compiled
+@compiled_part
 def _mux_after(controlling: Controlling, control: int, count: int, mux: int) -> int:
     for each in range(control, control + count):
         if controlling.kind[each] < _POINTER:
@@ -171,7 +171,7 @@ def _mux_after(controlling: Controlling, control: int, count: int, mux: int) -> 
     return mux
 
 
-@compiled
+@compiled_part
 def _append(draft: Draft, operation: int, events: int) -> int:
     place = int(draft.used[0])
     draft.operation[place] = operation
@@ -180,7 +180,7 @@ def _append(draft: Draft, operation: int, events: int) -> int:
     return place
 
 
-@compiled
+@compiled_part
 def _set(draft: Draft, place: int, controlling: Controlling, control: int) -> None:
     kind, value = controlling.kind[control], controlling.value[control]
     if kind < _POINTER:
@@ -193,7 +193,7 @@ def _set(draft: Draft, place: int, controlling: Controlling, control: int) -> No
         draft.receiver[place] = controlling.receiver[control]
 
 
-@compiled
+@compiled_part
 def _delay_to(draft: Draft, controlling: Controlling, control: int, events: int) -> int:
     """A delay whose last event has a control; returns how many words it takes."""
     is_source = controlling.kind[control] < _POINTER
@@ -210,7 +210,7 @@ def _delay_to(draft: Draft, controlling: Controlling, control: int, events: int)
     return words
 
 
-@compiled
+@compiled_part
 def _begin(
     draft: Draft, controls: int, is_sending: bool, sending: Sending, send: int, event: int
 ) -> int:
@@ -234,7 +234,7 @@ def _begin(
     return place
 
 
-@compiled
+@compiled_part
 def _align(
     draft: Draft, sending: Sending, receiving: Receiving, tile: int, event: int, mux: int
 ) -> None:
@@ -261,7 +261,7 @@ def _align(
     draft.receiver[last] = NOTHING
 
 
-@compiled
+@compiled_part
 def _set_again(
     draft: Draft,
     last: int,
@@ -293,7 +293,7 @@ def _set_again(
         draft.message[last] = sending.message[send]
 
 
-@compiled
+@compiled_part
 def _cursor(receiving: Receiving, tile: int, event: int) -> tuple[int, int]:
     """Where an item that takes its address in `event` goes, and the receiver that says so.
 

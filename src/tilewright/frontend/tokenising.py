@@ -92,7 +92,8 @@ class TextTokeniser:
                 f"{most} tokens leave no room for text: the tokeniser itself adds "
                 f"{self.special_tokens}; ask for {self.special_tokens + 1} or more"
             )
-        encodings = self._encode([self._plain(text) for text in _listed(texts)], most)
+        plain = [self._plain(text, number) for number, text in enumerate(_listed(texts))]
+        encodings = self._encode(plain, most)
         counts = np.array([len(each) for each in encodings], np.int32)
         for wrong in np.flatnonzero((counts == 0) | (counts > most)):
             raise TextError(f"text {wrong} has {counts[wrong]} tokens, not 1 to {most}")
@@ -113,13 +114,14 @@ class TextTokeniser:
             raise TextError(f"the tokeniser does not take a text: {fault}") from fault
         return encodings
 
-    def _plain(self, text: str) -> str:
+    def _plain(self, text: str, number: int) -> str:
         if not isinstance(text, str):
             raise TextError(f"expected a text, found {text!r}")
         try:
             text.encode()
         except UnicodeEncodeError as fault:
-            raise TextError(f"a text holds a code that is no character: {fault}") from None
+            what = ascii(text[fault.start])
+            raise TextError(f"text {number} holds {what}, which is no character") from None
         text = text.strip()
         return text.lower() if self._lower_case else text
 

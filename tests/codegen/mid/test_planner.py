@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.codegen.mid.computing import assert_same
 from tilewright.cli.examples import EXAMPLES, encoder, perceptron, product
 from tilewright.codegen.mid import (
     CAST,
@@ -145,6 +146,15 @@ def test_a_format_for_an_unknown_input_is_refused() -> None:
         plan(EXAMPLES["gemm-up"](), PipelineConfig(inputs=given))
 
 
+def test_options_are_members_of_their_enumerations() -> None:
+    """Something else would be taken for one or the other in different places."""
+    told = "profiling .* is one of Profiling.NONE, Profiling.OVERALL, Profiling.STEPS, not True"
+    with pytest.raises(PlanError, match=told):
+        PipelineConfig(profiling=True)  # type: ignore[arg-type] # which is wrong
+    with pytest.raises(PlanError, match=r"policy .* is one of KernelPolicy\..*, not 'build'"):
+        PipelineConfig(policy="build")  # type: ignore[arg-type] # which is wrong
+
+
 def test_a_transposed_activation_is_turned_before_it_is_gathered() -> None:
     """Words along its rows are what the engine wants; the plan does not bend the order."""
     graph = ComputeGraph("turned")
@@ -202,6 +212,15 @@ def test_a_weight_is_cast_from_the_format_in_which_it_is_stored(
         for each in step.plan.kernels
     }
     assert called | converted == needed
+
+
+@pytest.mark.parametrize("rows", [5, 75])
+@pytest.mark.parametrize("tiles", [1, 5, 97, 368])
+def test_of_two_weights_the_smaller_one_is_gathered(rows: int, tiles: int) -> None:
+    graph = ComputeGraph("weights only")
+    first, second = graph.parameter("a", (rows, 5, 9)), graph.parameter("b", (9, 200))
+    graph.output("y", first @ second)
+    assert_same(graph, PipelineConfig(tiles=tiles))
 
 
 @pytest.mark.parametrize("copies", [1, 2, 3])

@@ -85,11 +85,6 @@ class Program:
         """Of the schedule's buffers."""
         return self.memory.addresses
 
-    @property
-    def code_bytes(self) -> int:
-        """Bytes of the longest program, without kernels."""
-        return max(text.size for text in self.texts)
-
     def code(self, tile: int) -> list[Segment]:
         """All code of a logical tile, with the runtime's memory, by address."""
         image, text = self.images[self.image_of[tile]], self.texts[tile]

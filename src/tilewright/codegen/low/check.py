@@ -5,7 +5,7 @@ single words; nothing of how moves are found.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -96,7 +96,8 @@ def _moved(
     of, to = (schedule.buffers[end] for end in ends)
     window = step.window if to.slot.steps > 1 else 0
     arrived = _Arrived(seen, to.slot.storage, words, window * to.tiles)
-    if not any(_is_right(arrived, start) for start in _starts(seen, to.slot.storage)):
+    starts = (each for each in _starts(seen, to.slot.storage) if _is_right(arrived.first, each))
+    if not any(_is_right(arrived, start) for start in starts):
         where = step.provenance.operation
         yield f"{where}: {to.name} gets words of {of.name} that belong elsewhere"
         return
@@ -116,6 +117,15 @@ class _Arrived:
     target: Storage
     words: _Words
     first_shard: int
+
+    @property
+    def first(self) -> "_Arrived":
+        """The first word alone, which tells most wrong starts."""
+        return replace(self, words=_Words(*(each[:1] for each in _parts(self.words))))
+
+
+def _parts(words: _Words) -> tuple[Indices, ...]:
+    return words.source_tile, words.source, words.target_tile, words.target
 
 
 @dataclass(frozen=True, slots=True)

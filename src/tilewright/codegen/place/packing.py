@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tilewright.codegen.place.requests import NONE, Ints
-from tilewright.compiled import compiled
+from tilewright.compiled import compiled, compiled_part
 from tilewright.target.geometry import ELEMENT_SIZE, REGION1_BASE
 
 OVERFLOW = 1 << 32
@@ -89,7 +89,7 @@ class _Work(NamedTuple):
     top: Ints
 
 
-@compiled
+@compiled_part
 def _new_work(tile: TileBlocks, arenas: int) -> _Work:
     rows = len(tile.size)
     room = rows + len(tile.other)
@@ -102,25 +102,25 @@ def _new_work(tile: TileBlocks, arenas: int) -> _Work:
     )
 
 
-@compiled
+@compiled_part
 def _rounded_up(value: int, alignment: int) -> int:
     return (value + alignment - 1) & -alignment
 
 
-@compiled
+@compiled_part
 def _element_low(address: int) -> int:
     unit = ELEMENT_SIZE if address < REGION1_BASE else 2 * ELEMENT_SIZE
     return address & -unit
 
 
-@compiled
+@compiled_part
 def _element_end(end: int) -> int:
     """The end of the element that holds the byte before `end`."""
     unit = ELEMENT_SIZE if end <= REGION1_BASE else 2 * ELEMENT_SIZE
     return _rounded_up(end, unit)
 
 
-@compiled
+@compiled_part
 def _note_placed(work: _Work, count: int, row: int) -> None:
     place = count
     while place > 0 and work.address[work.placed[place - 1]] > work.address[row]:
@@ -129,7 +129,7 @@ def _note_placed(work: _Work, count: int, row: int) -> None:
     work.placed[place] = row
 
 
-@compiled
+@compiled_part
 def _forbid_overlaps(tile: TileBlocks, work: _Work, count: int, row: int) -> int:
     """List where `row` cannot start because of blocks that live at the same time, sorted."""
     size, first, last = tile.size[row], tile.first[row], tile.last[row]
@@ -143,7 +143,7 @@ def _forbid_overlaps(tile: TileBlocks, work: _Work, count: int, row: int) -> int
     return listed
 
 
-@compiled
+@compiled_part
 def _forbid_elements(tile: TileBlocks, work: _Work, listed: int, row: int) -> int:
     """Add where `row` cannot start because of separations from blocks that are placed."""
     for part in range(tile.part_start[row], tile.part_start[row + 1]):
@@ -163,7 +163,7 @@ def _forbid_elements(tile: TileBlocks, work: _Work, listed: int, row: int) -> in
     return listed
 
 
-@compiled
+@compiled_part
 def _fit(work: _Work, listed: int, low: int, most: int, alignment: int, fit: int) -> int:
     """The best start from `low` to `most`, both included, that is not forbidden, or `NONE`."""
     start = _rounded_up(low, alignment)
@@ -184,7 +184,7 @@ def _fit(work: _Work, listed: int, low: int, most: int, alignment: int, fit: int
     return start if best == NONE else best
 
 
-@compiled
+@compiled_part
 def _pack(
     tile: TileBlocks,
     windows: Windows,
@@ -223,7 +223,7 @@ def _pack(
     return cost
 
 
-@compiled
+@compiled_part
 def _place_what_is_fixed(tile: TileBlocks, reserved: Reserved, work: _Work) -> int:
     count = 0
     for row in range(len(tile.size)):
@@ -234,7 +234,7 @@ def _place_what_is_fixed(tile: TileBlocks, reserved: Reserved, work: _Work) -> i
     return count
 
 
-@compiled
+@compiled_part
 def _growth(work: _Work, reserved: Reserved, arena: int, end: int) -> int:
     """What it costs that a block of this arena ends there."""
     top = int(work.top[arena])
@@ -249,7 +249,7 @@ def _growth(work: _Work, reserved: Reserved, arena: int, end: int) -> int:
     return grown
 
 
-@compiled
+@compiled_part
 def _bound(tile: TileBlocks) -> int:
     """The most bytes of movable blocks that live at once: no packing costs less."""
     most = 0
@@ -302,7 +302,7 @@ def pack(
     )
 
 
-@compiled
+@compiled_part
 def _improved(
     tile: TileBlocks,
     windows: Windows,
@@ -333,13 +333,13 @@ def _improved(
     return address
 
 
-@compiled
+@compiled_part
 def _keep(work: _Work, address: Ints) -> None:
     for row in range(len(address)):
         address[row] = work.address[row]
 
 
-@compiled
+@compiled_part
 def _allowed_moves(blocks: int, worthwhile: bool) -> int:
     """How many moves may be tried, more if they may make fit what does not yet."""
     pairs = max(1, blocks * blocks)
@@ -348,7 +348,7 @@ def _allowed_moves(blocks: int, worthwhile: bool) -> int:
     return min(_MOVES, 1 + _WORK // pairs)
 
 
-@compiled
+@compiled_part
 def _next(state: np.uint64) -> np.uint64:
     """The next number of a xorshift generator."""
     state ^= state << np.uint64(13)
@@ -357,7 +357,7 @@ def _next(state: np.uint64) -> np.uint64:
     return state
 
 
-@compiled
+@compiled_part
 def _moved(order: Ints, source: int, target: int) -> Ints:
     """The order with the block at place `source` moved forward to place `target`."""
     changed = order.copy()

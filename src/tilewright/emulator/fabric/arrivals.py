@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.compiled import compiled
+from tilewright.compiled import compiled, compiled_part
 from tilewright.emulator.fabric.compiled_arrays import with_room
 from tilewright.emulator.fabric.findings import Finding, Findings, Number, note
 from tilewright.emulator.fabric.rows import PAIR_SIZE, Array, Bounds, Entry, Rows
@@ -169,7 +169,7 @@ def _hear_all(
     return arrived[:arrivals_found], halves[:halves_found], found
 
 
-@compiled
+@compiled_part
 def _silence(
     interval: Entry,
     direction: Number,
@@ -213,7 +213,7 @@ def _silence(
     return arrived, count, found
 
 
-@compiled
+@compiled_part
 def first_ending_after(sends: Array, low: int, high: int, event: int) -> int:
     """The first of a tile's sends, `low` to `high`, that goes on after the items before `event`."""
     while low < high:
@@ -225,7 +225,7 @@ def first_ending_after(sends: Array, low: int, high: int, event: int) -> int:
     return low
 
 
-@compiled
+@compiled_part
 def _insert(heard: Array, ranges: int, start: int, end: int) -> int:
     """Add a range of slots in order; returns how many there are."""
     place = ranges
@@ -237,7 +237,7 @@ def _insert(heard: Array, ranges: int, start: int, end: int) -> int:
     return ranges + 1
 
 
-@compiled
+@compiled_part
 def _arrive(
     arrival: Entry,
     receiver: Number,
@@ -301,12 +301,12 @@ def _join_all(
     return arrived[:count], found
 
 
-@compiled
+@compiled_part
 def _is_of(half: Entry, receiver: int, send: int) -> bool:
     return bool(half.receiver == receiver and half.send == send)
 
 
-@compiled
+@compiled_part
 def _miss(half: Entry, send: Entry, first: int, end: int, found: Findings) -> Findings:
     """Items that only one member of a pair samples."""
     if first >= end:

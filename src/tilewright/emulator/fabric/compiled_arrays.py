@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.compiled import compiled
+from tilewright.compiled import compiled_part
 from tilewright.emulator.fabric.findings import Number
 
 _LEAST_ROOM = 16
 
 
-@compiled
+@compiled_part
 def with_room(array: NDArray[Any], count: int) -> NDArray[Any]:
     """The array if it has room for one more than `count` entries, else a larger one with these."""
     if count < len(array):
@@ -22,7 +22,7 @@ def with_room(array: NDArray[Any], count: int) -> NDArray[Any]:
     return larger
 
 
-@compiled
+@compiled_part
 def first_beyond(ordered: NDArray[np.int64], number: Number) -> int:
     """The first place whose number is greater."""
     low, high = 0, len(ordered)

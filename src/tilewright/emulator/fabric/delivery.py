@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.compiled import compiled
+from tilewright.compiled import compiled, compiled_part
 from tilewright.emulator.fabric.arrivals import SILENCE
 from tilewright.emulator.fabric.delays import TO_ROW_END
 from tilewright.emulator.fabric.findings import UNKNOWN, Finding, Findings, note
@@ -111,7 +111,7 @@ def _deliver_all(
     return found
 
 
-@compiled
+@compiled_part
 def _keep_inside(
     tile: int, deliveries: Array, end: int, bounds: Bounds, words: Array, found: Findings
 ) -> Findings:
@@ -142,7 +142,7 @@ def _keep_inside(
     return found
 
 
-@compiled
+@compiled_part
 def _check_end(
     tile: int, length: int, formats: Array, arriving: Array, found: Findings
 ) -> Findings:
@@ -160,7 +160,7 @@ def _check_end(
     return found
 
 
-@compiled
+@compiled_part
 def _item_size(formats: Array, send: int, size: int, point: int) -> int:
     """In bytes; on a silent bus the format decides."""
     if send != SILENCE:
@@ -168,7 +168,7 @@ def _item_size(formats: Array, send: int, size: int, point: int) -> int:
     return PAIR_SIZE if _format(formats, point - FORMAT_BEFORE_POINTER) else WORD_SIZE
 
 
-@compiled
+@compiled_part
 def _known(formats: Array, event: int) -> int:
     """How many formats have been set up to an event; one that is set in it counts."""
     low, high = 0, len(formats)
@@ -181,14 +181,14 @@ def _known(formats: Array, event: int) -> int:
     return low
 
 
-@compiled
+@compiled_part
 def _format(formats: Array, event: int) -> int:
     """The format in force in an event."""
     known = _known(formats, event)
     return int(formats[known - 1].value) if known else 0
 
 
-@compiled
+@compiled_part
 def _check_format(formats: Array, arrival: Entry, is_wide: bool, found: Findings) -> Findings:
     """64-bit items need the format of their direction two events before their address is taken.
 

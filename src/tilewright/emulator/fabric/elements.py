@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tilewright.compiled import compiled
+from tilewright.compiled import compiled, compiled_part
 from tilewright.emulator.fabric.compiled_arrays import first_beyond, with_room
 from tilewright.emulator.fabric.delays import TO_CLASH, TO_ROW_END
 from tilewright.emulator.fabric.findings import Finding, Findings, note
@@ -75,7 +75,7 @@ def _check_all(
     return found
 
 
-@compiled
+@compiled_part
 def _add_uses(
     uses: Array, count: int, address: int, items: int, size: int, start: int, end: int, pc: int
 ) -> tuple[Array, int]:
@@ -96,7 +96,7 @@ def _add_uses(
     return uses, count
 
 
-@compiled
+@compiled_part
 def _check_code(tile: int, code: int, uses: Array, finding: int, found: Findings) -> Findings:
     """The row's own elements, with what is fetched ahead, must not be used in the phase at all."""
     for place in range(len(uses)):
@@ -106,7 +106,7 @@ def _check_code(tile: int, code: int, uses: Array, finding: int, found: Findings
     return found
 
 
-@compiled
+@compiled_part
 def _check_clashes(tile: int, reads: Array, writes: Array, found: Findings) -> Findings:
     """Of each read, the first write to its element in one of its events; writes are in order."""
     shared = _bits(reads) & _bits(writes)
@@ -135,7 +135,7 @@ def _check_clashes(tile: int, reads: Array, writes: Array, found: Findings) -> F
     return found
 
 
-@compiled
+@compiled_part
 def _bits(uses: Array) -> int:
     bits = 0
     for place in range(len(uses)):
@@ -143,7 +143,7 @@ def _bits(uses: Array) -> int:
     return bits
 
 
-@compiled
+@compiled_part
 def _sort_by_start(uses: Array, count: int) -> Array:
     """In order of their starts, which most are in: only items that overlap are not.
 

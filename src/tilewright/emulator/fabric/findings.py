@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.compiled import compiled
+from tilewright.compiled import compiled_part
 from tilewright.emulator import faults
 from tilewright.emulator.faults import ExchangeFault
 from tilewright.target.topology import NEUTRAL_MUX, PARTNER_BIT
@@ -180,7 +180,7 @@ def no_findings() -> Findings:
     return np.zeros((_FIRST_ROOM, _COLUMNS), np.int64)
 
 
-@compiled
+@compiled_part
 def note(
     found: Findings,
     finding: int,
@@ -200,7 +200,7 @@ def note(
     return found
 
 
-@compiled
+@compiled_part
 def _with_one_more(found: Findings) -> Findings:
     found[0, 0] += 1
     count = found[0, 0]

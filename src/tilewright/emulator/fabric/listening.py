@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tilewright.compiled import compiled
+from tilewright.compiled import compiled, compiled_part
 from tilewright.emulator.fabric.findings import OF_PARTNER, Finding, Findings, note
 from tilewright.emulator.fabric.rows import CONTROL, Array, Bounds, Rows
 from tilewright.target.geometry import TILES
@@ -96,7 +96,7 @@ def _listen(
     return count, found
 
 
-@compiled
+@compiled_part
 def _check_clash(tile: int, own: Array, others: Array, found: Findings) -> Findings:
     """A write of one's own must not meet a paired write of the partner's (`pair-clash`)."""
     other = 0
@@ -112,7 +112,7 @@ def _check_clash(tile: int, own: Array, others: Array, found: Findings) -> Findi
     return found
 
 
-@compiled
+@compiled_part
 def _merge(own: Array, others: Array, merged: Array) -> int:
     """A tile's own selections, and what the partner gets of paired ones; returns how many."""
     count = other = 0

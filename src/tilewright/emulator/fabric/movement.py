@@ -11,7 +11,7 @@ they lie to where they go. The others are read aside first.
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.compiled import compiled
+from tilewright.compiled import compiled, compiled_part
 from tilewright.emulator.fabric.arrivals import SILENCE
 from tilewright.emulator.fabric.delays import TO_VISIBLE
 from tilewright.emulator.fabric.findings import Finding, Findings, note
@@ -82,7 +82,7 @@ def _check_addresses(sends: Array, places: NDArray[np.int64], found: Findings) -
     return found
 
 
-@compiled
+@compiled_part
 def _is_inside(send: Entry) -> bool:
     """Whether all of a send can be read."""
     end = send.address + send.items * send.size
@@ -102,7 +102,7 @@ def _place_aside(sends: Array, relayed: Array, places: NDArray[np.int64]) -> int
     return room
 
 
-@compiled
+@compiled_part
 def _overlap(send: Entry, delivery: Entry) -> tuple[int, int]:
     """The addresses that both concern, `end` exclusive."""
     low = max(send.address, delivery.address)
@@ -110,7 +110,7 @@ def _overlap(send: Entry, delivery: Entry) -> tuple[int, int]:
     return low, high
 
 
-@compiled
+@compiled_part
 def _age(send: Entry, delivery: Entry, address: int) -> tuple[int, int]:
     """The event in which a word is read, and that in which it takes its address."""
     read = send.event + (address - send.address) // send.size
@@ -175,7 +175,7 @@ def _settle(
             first = end
 
 
-@compiled
+@compiled_part
 def _relay(
     memory: NDArray[np.uint32],
     sends: Array,
@@ -208,7 +208,7 @@ def _relay(
     return changed
 
 
-@compiled
+@compiled_part
 def _word(
     memory: NDArray[np.uint32],
     sends: Array,
@@ -256,7 +256,7 @@ def _write(
             _copy(target, memory[send.tile, first:], count)
 
 
-@compiled
+@compiled_part
 def _copy(target: NDArray[np.uint32], source: NDArray[np.uint32], count: int) -> None:
     """The slices do not overlap; assigning them would take its time to compile."""
     for word in range(count):

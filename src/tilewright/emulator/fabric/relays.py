@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.compiled import compiled
+from tilewright.compiled import compiled, compiled_part
 from tilewright.emulator.fabric.compiled_arrays import first_beyond, with_room
 from tilewright.emulator.fabric.rows import Array, Bounds, Entry
 
@@ -20,7 +20,7 @@ def relays(sends: Array, send_bounds: Bounds, deliveries: Array, bounds: Bounds)
     return found[np.lexsort((found["delivery"], found["send"]))]
 
 
-@compiled
+@compiled_part
 def delivery_end(delivery: Entry) -> int:
     """The address after the last byte."""
     return int(delivery.address + delivery.items * delivery.size)

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.compiled import compiled
+from tilewright.compiled import compiled, compiled_part
 from tilewright.emulator.events import EXCHANGE_CSRS, NONE, EventKind, exchange_csr
 from tilewright.emulator.fabric.findings import Finding, Findings, Number, note
 from tilewright.emulator.fabric.inputs import Executed
@@ -200,7 +200,7 @@ def _read_all(
     return found
 
 
-@compiled
+@compiled_part
 def _begin(
     row: Entry, state: Entry, events: Array, released: Number, registers: NDArray[np.uint32]
 ) -> None:
@@ -221,7 +221,7 @@ def _begin(
     state.control = _NO_STREAM
 
 
-@compiled
+@compiled_part
 def _put(
     put: Entry,
     event: Number,
@@ -252,7 +252,7 @@ def _put(
     return found
 
 
-@compiled
+@compiled_part
 def _set_controls(
     controls: Array,
     first: Number,
@@ -284,7 +284,7 @@ def _set_controls(
     return found
 
 
-@compiled
+@compiled_part
 def _is_shared(controls: Array) -> bool:
     """Whether a paired source or a format is set in one event with another control."""
     if len(controls) > 1:
@@ -294,7 +294,7 @@ def _is_shared(controls: Array) -> bool:
     return False
 
 
-@compiled
+@compiled_part
 def _set_format(
     formats: Array,
     counts: Array,
@@ -310,7 +310,7 @@ def _set_format(
     return found
 
 
-@compiled
+@compiled_part
 def _add(
     controls: Array,
     counts: Array,
@@ -325,7 +325,7 @@ def _add(
     counts[kind] += 1
 
 
-@compiled
+@compiled_part
 def _send(
     sending: Entry,
     event: Number,
@@ -370,7 +370,7 @@ def _send(
     return found
 
 
-@compiled
+@compiled_part
 def code_elements(pc: Number) -> int:
     """Bits of the elements that an instruction lies in, or that are fetched ahead of it."""
     return int(element_bit(pc) | element_bit(pc + SUPERVISOR_FETCH_AHEAD))

@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.compiled import compiled
+from tilewright.compiled import compiled_part
 from tilewright.emulator.fabric.findings import Findings, Number, note
 from tilewright.emulator.fabric.layout import element_bit
 from tilewright.emulator.host.findings import Finding
@@ -47,7 +47,7 @@ and `pc` the address of the header's send.
 """
 
 
-@compiled
+@compiled_part
 def read_header(
     packet: Entry, first: Number, second: Number, payloads: Number, code: Number, found: Findings
 ) -> Findings:
@@ -83,7 +83,7 @@ def read_header(
     return _check_places(packet, code, found)
 
 
-@compiled
+@compiled_part
 def _check_places(packet: Entry, code: Number, found: Findings) -> Findings:
     """Where a packet's words come from or go to, on both sides."""
     finding, place = -1, packet.offset

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.compiled import compiled
+from tilewright.compiled import compiled, compiled_part
 from tilewright.emulator.events import EXCHANGE_CSRS, NONE, EventKind, exchange_csr
 from tilewright.emulator.fabric import Executed
 from tilewright.emulator.fabric.findings import Findings, Number, no_findings, note
@@ -172,7 +172,7 @@ def _read_all(
     return found
 
 
-@compiled
+@compiled_part
 def _begin(state: Entry, registers: NDArray[np.uint32], released: Number) -> None:
     state.mux, state.base = registers[_MUX], registers[_BASE]
     state.cursor = registers[_CURSOR]
@@ -181,7 +181,7 @@ def _begin(state: Entry, registers: NDArray[np.uint32], released: Number) -> Non
     state.is_paced = 1
 
 
-@compiled
+@compiled_part
 def _code_elements(events: Array) -> int:
     """Bits of the elements that hold the exchange instructions of a row, if it sends anything.
 
@@ -196,7 +196,7 @@ def _code_elements(events: Array) -> int:
     return code if has_sends else 0
 
 
-@compiled
+@compiled_part
 def _put(put: Entry, tile: int, state: Entry, busy_until: Number, found: Findings) -> Findings:
     """A write of a control register."""
     index, word = np.int64(put.arguments[0]) - _FIRST_CSR, np.int64(put.arguments[1])
@@ -213,7 +213,7 @@ def _put(put: Entry, tile: int, state: Entry, busy_until: Number, found: Finding
     return found
 
 
-@compiled
+@compiled_part
 def _send(
     sending: Entry,
     tile: int,
@@ -265,7 +265,7 @@ def _send(
     return found
 
 
-@compiled
+@compiled_part
 def _check_interval(
     tile: int, event: Number, pc: Number, state: Entry, found: Findings
 ) -> Findings:
@@ -277,7 +277,7 @@ def _check_interval(
     return found
 
 
-@compiled
+@compiled_part
 def _header_word(
     tile: int,
     word: Number,
