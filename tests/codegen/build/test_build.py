@@ -67,6 +67,18 @@ def test_runs(build: Callable[[], ComputeGraph], tiles: int) -> None:
     check_runs(graph, built(graph, tiles))
 
 
+@pytest.mark.parametrize("shape", [(40, 1), (40, 7)])
+def test_starts_of_parameters(shape: tuple[int, int]) -> None:
+    """What the host gives has more than what is stored."""
+    graph = ComputeGraph("starts")
+    start = graph.slice(graph.parameter("w", shape), (0, 0), (14, shape[1]))
+    graph.output("product", graph.gemm(start, graph.input("x", (14, 8)), transpose_a=True))
+    graph.output("relu", graph.relu(start))
+    check_runs(graph, built(graph, 3))
+    (tensor,) = (each for each in build_package(graph, config(3)).tensors if each.name == "w")
+    assert tensor.shape == shape
+
+
 _RUN_TWICE = """
 import sys
 import numpy as np

@@ -187,3 +187,25 @@ def test_what_is_added_to_a_product_may_be_of_another_precision(
     x, w = graph.input("x", (9, 6), product), graph.input("w", (6, 20), product)
     graph.output("y", x @ w + graph.input("z", shape, other))
     check(graph, 3)
+
+
+def test_views_of_results_are_operands_as_they_are_seen() -> None:
+    """Batches of single rows, reshaped to a matrix."""
+    graph = ComputeGraph("seen")
+    x, w = graph.input("x", (13, 1, 31)), graph.input("w", (13, 31, 18))
+    product = graph.reshape(x @ w + graph.input("b", (13, 1, 18)), (13, 18))
+    graph.output("y", product * graph.relu(graph.input("z", (13, 18))))
+    check(graph, 79)
+
+
+@pytest.mark.parametrize("norm", ["rms_norm", "layer_norm"])
+def test_parts_of_rows_that_are_padding(norm: str) -> None:
+    """Seven blocks of a row's columns on eight tiles."""
+    graph = ComputeGraph("parts")
+    product = graph.input("x", (4, 80)) @ graph.input("w", (80, 103))
+    graph.output("y", getattr(graph, norm)(graph.reshape(product, (4, 1, 103))))
+    planned = plan(graph, PipelineConfig(tiles=32)).graph
+    random = np.random.default_rng(0)
+    given = {"x": random.normal(size=(4, 80)), "w": random.normal(size=(80, 103))}
+    found = run(planned, emit(lower(planned)), given)["y"]
+    np.testing.assert_allclose(found, evaluate_mid(planned, given, {})["y"], rtol=1e-2, atol=1e-2)

@@ -140,3 +140,22 @@ def test_a_specification_is_sound(name: str) -> None:
     assert any(array.role.is_result for array in kernel.arrays)
     assert all(np.dtype(array.dtype).itemsize <= 4 for array in kernel.arrays)
     kernel.check_sizes({size.name: size.usual for size in kernel.sizes})
+
+
+LONG = {"n": 30_001, "width": 60_000, "rows": 1, "panels": 1, "parts": 2}
+MANY = {"rows": 20_000, "n": 3, "width": 4, "panels": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        *((name, LONG) for name in ("softmax_f32", "softmax_few_f16", "layer_norm_f16")),
+        *((name, LONG) for name in ("rms_norm_f16", "softmax_apply_f16", "add_row_f16")),
+        *((name, MANY) for name in ("softmax_f16", "layer_norm_f16", "add_row_f16")),
+        *((name, MANY) for name in ("rms_norm_f16", "softmax_statistics_f16", "add_column_f16")),
+    ],
+)
+def test_rows_as_long_and_as_many_as_a_tile_holds(name: str, wanted: dict[str, int]) -> None:
+    kernel = KERNELS[name]
+    sizes = {size.name: wanted.get(size.name, size.maximum) for size in kernel.sizes}
+    judge(kernel, sizes, place_arrays(kernel, sizes))

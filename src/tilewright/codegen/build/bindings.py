@@ -207,6 +207,8 @@ def _source_loops(
     """Over the axes of a source, of what is stored of it. Raises `Inexpressible`."""
     nest = stream_nest(storage.layout)
     if storage.view is None:
+        if any(isinstance(each, operators.Slice) for each in prepared):
+            raise Inexpressible  # the host has more than is stored
         axes = relate(shape, prepared)
         return host_loops(nest, axes, axes.last, axes.first)
     axes = relate(storage.base, storage.view.operators)

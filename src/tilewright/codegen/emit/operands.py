@@ -1,14 +1,14 @@
 """Operands of kernel steps: each tile's shard of a buffer, and where it is."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
 from tilewright.codegen.emit.addresses import Address, Value
 from tilewright.codegen.emit.faults import EmissionError
-from tilewright.codegen.low import Buffer
+from tilewright.codegen.low import Buffer, KernelStep
 from tilewright.codegen.mid import ElementOrder, Layout, Precision
 from tilewright.codegen.mid.storage import Storage
 from tilewright.device.kernels import KERNELS, Kernel, KernelFault
@@ -43,6 +43,34 @@ class Matrix:
     @property
     def elements(self) -> int:
         return self.rows * self.columns
+
+
+@dataclass(frozen=True, slots=True)
+class SeenBuffers:
+    """A kernel step with what its operation sees: views of buffers are buffers of their own."""
+
+    step: KernelStep
+    buffers: Sequence[Buffer]
+    addresses: Sequence[Address]
+
+
+def as_seen(
+    step: KernelStep, buffers: Sequence[Buffer], addresses: Sequence[Address]
+) -> SeenBuffers:
+    """The step, and buffers with addresses that it refers to."""
+    numbers = (*step.operands, step.result)
+    if all(
+        buffers[each].slot.storage == seen for each, seen in zip(numbers, step.seen, strict=True)
+    ):
+        return SeenBuffers(step, buffers, addresses)
+    buffers, addresses = list(buffers), list(addresses)
+    for number, storage in zip(numbers, step.seen, strict=True):
+        buffer = buffers[number]
+        buffers.append(replace(buffer, slot=replace(buffer.slot, storage=storage)))
+        addresses.append(addresses[number])
+    *operands, result = range(len(buffers) - len(numbers), len(buffers))
+    seen = replace(step, operands=tuple(operands), result=result)
+    return SeenBuffers(seen, buffers, addresses)
 
 
 class Operands:

@@ -41,6 +41,8 @@ def row_calls(operands: Operands, step: KernelStep, tile: int) -> Iterator[Call]
     elif kind in _NORMS:
         yield from _norm(operands, step, tile)
         yield from _padding(operands, step, tile)
+    elif _columns(operands, step, tile) <= 0:
+        yield _of_padding(operands, step, tile)
     elif kind in _STATISTICS:
         yield _statistics(operands, step, tile, _STATISTICS[kind])
     else:
@@ -140,6 +142,18 @@ def _statistics(operands: Operands, step: KernelStep, tile: int, result: str) ->
     return kernel_call(find_kernel(step.kernel), part, places)
 
 
+def _of_padding(operands: Operands, step: KernelStep, tile: int) -> Call:
+    """For a part of rows that is padding alone: figures of nothing, or zeros."""
+    z = operands.at(step.result)
+    if step.kernel.startswith("softmax_statistics"):
+        rows, _ = _rows_of(operands, step, tile)
+        figures = np.tile(np.array([np.finfo(np.float32).min, 0], "<f4"), rows)
+        places: dict[str, Value] = {"z": z, "x": Literal(figures.tobytes())}
+        return kernel_call(KERNELS["copy"], {"n": figures.size}, places)
+    size = operands.elements(step.result, tile) * operands.precision(step.result).bytes
+    return Call("zero", (z, -(-size // ATOM)))
+
+
 def _normalised(operands: Operands, step: KernelStep, tile: int) -> Call:
     """A norm of parts of rows, from the figures of all parts."""
     x, *vectors, figures = step.operands
@@ -179,10 +193,17 @@ def _part(operands: Operands, step: KernelStep, tile: int) -> dict[str, int]:
     """Sizes of what a tile has of rows, without padding."""
     x = step.operands[0]
     rows, stored = _rows_of(operands, step, tile)
-    columns = min(stored, operands.layout(x).shape[-1] - operands.starts(x, tile)[-1])
+    columns = _columns(operands, step, tile)
     if rows > 1 and stored != _atoms(operands, x, columns) * ATOM // operands.precision(x).bytes:
         raise EmissionError(f"rows of {operands.name(x)} are further apart than their atoms")
     return {"rows": rows, "n": columns}
+
+
+def _columns(operands: Operands, step: KernelStep, tile: int) -> int:
+    """How many elements a tile has of each row, without padding; none, if not positive."""
+    x = step.operands[0]
+    start, stored = operands.starts(x, tile)[-1], operands.extents(x, tile)[-1]
+    return min(stored, operands.layout(x).shape[-1] - start)
 
 
 def _padding(operands: Operands, step: KernelStep, tile: int) -> Iterator[Call]:

@@ -11,7 +11,7 @@ from tilewright.codegen.emit.addresses import Address
 from tilewright.codegen.emit.calls import Calls
 from tilewright.codegen.emit.copies import copy_calls
 from tilewright.codegen.emit.faults import EmissionError
-from tilewright.codegen.emit.operands import Call
+from tilewright.codegen.emit.operands import Call, SeenBuffers, as_seen
 from tilewright.codegen.emit.rearrange import Shard, rearranging_calls, unpacking_calls
 from tilewright.codegen.low import (
     Buffer,
@@ -144,18 +144,13 @@ class Worker:
         begun |= targets
 
     def _kernel(self, step: KernelStep) -> Work:
-        calls_of = Calls(self._schedule.buffers, self._addresses, step.window)
-        of_tile = self._rearranging if step.kernel.startswith("repack") else calls_of.of_step
-        calls = tuple(tuple(of_tile(step, tile)) for tile in range(step.tiles))
+        seen = as_seen(step, self._schedule.buffers, self._addresses)
+        if step.kernel.startswith("repack"):
+            calls = tuple(tuple(_rearranging(seen, tile)) for tile in range(step.tiles))
+        else:
+            calls_of = Calls(seen.buffers, seen.addresses, step.window)
+            calls = tuple(tuple(calls_of.of_step(seen.step, tile)) for tile in range(step.tiles))
         return CallWork(calls, step.provenance)
-
-    def _rearranging(self, step: KernelStep, tile: int) -> Iterator[Call]:
-        (source,) = step.operands
-        x, z = (
-            Shard(self._schedule.buffers[each].slot.storage, self._addresses[each], tile)
-            for each in (source, step.result)
-        )
-        return unpacking_calls(step.origins, x, z) if step.origins else rearranging_calls(x, z)
 
     def _phase(self, step: ExchangeStep) -> PhaseWork:
         placed, sources = [], []
@@ -170,6 +165,16 @@ class Worker:
             steps = np.array([each.step if each.sequence == sequence else 0 for each in sources])
             moving.append((sequence, patches(rows, source_steps=steps)))
         return PhaseWork(rows, tuple(moving), step.provenance)
+
+
+def _rearranging(seen: SeenBuffers, tile: int) -> Iterator[Call]:
+    step = seen.step
+    (source,) = step.operands
+    x, z = (
+        Shard(seen.buffers[each].slot.storage, seen.addresses[each], tile)
+        for each in (source, step.result)
+    )
+    return unpacking_calls(step.origins, x, z) if step.origins else rearranging_calls(x, z)
 
 
 def _phases(steps: Sequence[LowStep]) -> Iterator[ExchangeStep]:

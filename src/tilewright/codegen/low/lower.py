@@ -337,6 +337,7 @@ class _Work:
             self._provenance,
             self._origins.get(call.operands[0], ()),
             window,
+            tuple(self._dispatch.slot(name).storage for name in (*call.operands, call.result)),
         )
 
 

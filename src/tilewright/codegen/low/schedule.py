@@ -143,6 +143,8 @@ class KernelStep:
     """Of a kernel that picks elements out of words: where its operand's words came from."""
     window: int = 0
     """Of buffers with steps, the step whose shards they hold."""
+    seen: tuple[Storage, ...] = ()
+    """Operands, and then the result, as the operation sees them: the buffer, or a view of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,10 +24,13 @@ from tilewright.device.kernels.spec import (
     Arrays,
     Kernel,
     Role,
+    Size,
     Sizes,
 )
 from tilewright.device.kernels.vector import HALF, SINGLE, source
 
+_SUMMED = Size("n", maximum=1 << 14, usual=512)
+"""Of parts whose sums are as close as the specification says."""
 _WHOLE_ROW = 4096
 """Elements of the whole rows that parts are tried with."""
 
@@ -80,7 +83,7 @@ def _split(
         summary="sums of x and of x², row by row",
         source=source("norms_split.S"),
         operands=(Array("sums", "f4", Role.RESULT, lambda sizes: 2 * sizes["rows"]), *part),
-        sizes=(ROWS, N),
+        sizes=(ROWS, _SUMMED),
         reference=_statistics,
         cycles=split_cycles(dtype, 4, 29, *statistics),
         elements=elements,

@@ -9,11 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.device.kernels.saturation import saturated
-from tilewright.device.kernels.spec import Array, Arrays, Kernel, Places, Role, Scalar, Size, Sizes
+from tilewright.device.kernels.spec import (
+    MOST_ATOMS,
+    Array,
+    Arrays,
+    Kernel,
+    Places,
+    Role,
+    Scalar,
+    Size,
+    Sizes,
+)
 from tilewright.device.kernels.vector import call_cycles, per_atom, shares, source
 from tilewright.target.geometry import WORKERS
 
-_ROWS = Size("rows", maximum=1 << 14, usual=32)
+_ROWS = Size("rows", maximum=MOST_ATOMS, usual=32)
 _PANELS = Size("panels", maximum=1 << 12, usual=4)
 _STORED = 6
 _IDLE, _SETUP, _COLUMN, _ROW, _NEXT_PANEL = 12, 22, 9, 2, 6
@@ -105,7 +115,7 @@ def _kernel(name: str, operand: _Operand, type_name: str, dtype: str) -> Kernel:
         ),
         sizes=(
             _ROWS,
-            Size("width", minimum=grain, maximum=1 << 14, multiple=grain, usual=16),
+            Size("width", minimum=grain, maximum=MOST_ATOMS * grain, multiple=grain, usual=16),
             _PANELS,
         ),
         reference=reference,

@@ -6,11 +6,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.device.kernels.spec import Array, Arrays, Places, Role, Scalar, Size, Sizes
+from tilewright.device.kernels.spec import (
+    MOST_ATOMS,
+    Array,
+    Arrays,
+    Places,
+    Role,
+    Scalar,
+    Size,
+    Sizes,
+)
 from tilewright.device.kernels.vector import call_cycles, per_atom, shares
 
-ROWS = Size("rows", maximum=1 << 14, usual=18)
-N = Size("n", maximum=1 << 14, usual=512)
+ROWS = Size("rows", maximum=MOST_ATOMS, usual=18)
+N = Size("n", maximum=MOST_ATOMS * 4, usual=512)
 PARTS = Size("parts", maximum=1 << 11, usual=3)
 """Of rows that are split over tiles."""
 

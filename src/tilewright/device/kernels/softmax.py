@@ -26,7 +26,7 @@ SCALE = np.float32(0.3)
 _SCALE_BITS = int(SCALE.view(np.uint32))
 FEW_ROWS = Size("rows", maximum=WORKERS // 2, usual=2)
 """Rows that `softmax_few_f16` takes."""
-_FIRST = Size("first", minimum=0, maximum=1 << 14, usual=1 << 12)
+_FIRST = Size("first", minimum=0, maximum=N.maximum, usual=1 << 12)
 _STORED, _ONCE = 7, 28
 """Words of the state, and steps of a worker once."""
 

@@ -30,6 +30,8 @@ ATOM_BYTES = 8
 """Arrays that are aligned to atoms take whole atoms of memory: what their last one holds beyond
 them is free to be read and to be overwritten."""
 
+MOST_ATOMS = 1 << 16
+"""What one array may have in one part of a tile's memory is less; a repeat counts as far."""
 MOST_OPERANDS = 8
 LARGEST_ELEMENT = 4
 """Bytes: unwritten memory reads as NaN in elements of up to a word."""

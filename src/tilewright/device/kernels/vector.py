@@ -9,6 +9,7 @@ import numpy as np
 from tilewright.device.kernels.launches import launch_end
 from tilewright.device.kernels.spec import (
     ATOM_BYTES,
+    MOST_ATOMS,
     Array,
     Places,
     Role,
@@ -20,7 +21,7 @@ from tilewright.device.kernels.spec import (
 )
 from tilewright.target.geometry import WORKERS
 
-LARGEST = 1 << 17
+LARGEST = MOST_ATOMS * 4
 """Elements of a vector call, which more than fill a tile."""
 N = Size("n", maximum=LARGEST, usual=4096)
 HALF, SINGLE = 2.0**-11, 2.0**-24
