@@ -10,7 +10,7 @@ STAMP  := $(VENV)/.installed
 help:
 	@echo "make demo       embed sentences on a whole emulated chip (docs/commands.md)"
 	@echo "make test       lint, types, import contracts, and the tests"
-	@echo "make test-slow  all of that, with the slow tests too"
+	@echo "make test-slow  all of that, with the slow tests too, and random ones on new examples"
 	@echo "make lint       ruff, mypy and import-linter only"
 	@echo "make bench      every benchmark (docs/bench.md)"
 	@echo "make venv       $(VENV) with the package and its development tools"
@@ -42,8 +42,11 @@ lint: $(STAMP)
 test: lint
 	$(BIN)/pytest -n 2
 
+# A number that draws other examples each time; what the command says repeats them.
+SEED = $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(1 << 32))')
+
 test-slow: lint
-	$(BIN)/pytest -n 2 -m 'slow or not slow'
+	$(BIN)/pytest -n 2 -m 'slow or not slow' --hypothesis-profile=searching --hypothesis-seed=$(SEED)
 
 bench: $(STAMP)
 	@$(BIN)/tilewright bench

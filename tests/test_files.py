@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tilewright import files
-from tilewright.files import FileError, write_atomically, writing_atomically
+from tilewright.files import FileError, check_writable, write_atomically, writing_atomically
 
 
 def test_content_replaces_the_file(tmp_path: Path) -> None:
@@ -76,3 +76,22 @@ def test_faults_name_the_file(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="Is a directory"):
         write_atomically(tmp_path, b"")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_can_be_written_is_known_before(tmp_path: Path) -> None:
+    """Devices too, wherever they are; and a name may be as long as the system has them."""
+    link, longest = tmp_path / "link", tmp_path / (254 * "n")
+    link.symlink_to(tmp_path / "missing" / "file")
+    for fine in (tmp_path / "new", longest, Path("/dev/null")):
+        check_writable(fine)
+    write_atomically(longest, b"content")
+    for wrong, why in (
+        (tmp_path, "it is a folder"),
+        (link, "there is no folder"),
+        (longest / "file", "there is no folder"),
+        (tmp_path / (300 * "n"), "name too long"),
+        (Path("/proc/new"), "the folder /proc takes no file"),
+    ):
+        with pytest.raises(FileError, match=why):
+            check_writable(wrong)
+    assert sorted(tmp_path.iterdir()) == [link, longest]

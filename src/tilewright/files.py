@@ -10,6 +10,9 @@ from typing import BinaryIO
 
 from tilewright.errors import TilewrightError
 
+_PREFIX_LENGTH = 50
+"""Characters, each of which may take four of the 255 bytes of a name."""
+
 
 class FileError(TilewrightError):
     """A file that cannot be read or written; the message names it and the reason."""
@@ -23,15 +26,33 @@ def read_bytes(path: Path) -> bytes:
         raise FileError(f"cannot read {path}: {error.strerror}") from error
 
 
+def open_at_once(path: str, flags: int) -> int:
+    """An opener for `open` that does not wait for a writer, in case that the path names a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def check_writable(path: Path) -> None:
     """That `path` can be written, as far as can be known before long work. Raises `FileError`."""
-    folder = path.parent
-    if path.is_dir():
-        raise FileError(f"cannot write {path}: it is a folder")
-    if not folder.is_dir():
-        raise FileError(f"cannot write {path}: there is no folder {folder}")
-    if not os.access(folder, os.W_OK):
-        raise FileError(f"cannot write {path}: the folder {folder} cannot be written")
+    try:
+        place = path.resolve() if path.is_symlink() else path
+        folder = place.parent
+        if place.is_dir():
+            raise FileError(f"cannot write {path}: it is a folder")
+        if not folder.is_dir():
+            raise FileError(f"cannot write {path}: there is no folder {folder}")
+        if place.exists() and not place.is_file():
+            if not os.access(place, os.W_OK):
+                raise FileError(f"cannot write {path}: permission denied")
+            return
+    except OSError as error:
+        raise FileError(f"cannot write {path}: {error.strerror}") from error
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise FileError(
+            f"cannot write {path}: the folder {folder} takes no file ({error.strerror})"
+        ) from error
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
@@ -63,7 +84,7 @@ def writing_atomically(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _temporary_file(path: Path) -> Iterator[BinaryIO]:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=_hidden_prefix(path))
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -112,7 +133,12 @@ def _link(handle: int, name: str) -> None:
 
 
 def _free_name(path: Path) -> str:
-    return str(path.parent / f".{path.name}.{secrets.token_hex(8)}")
+    return str(path.parent / f"{_hidden_prefix(path)}{secrets.token_hex(8)}")
+
+
+def _hidden_prefix(path: Path) -> str:
+    """Of names beside `path`, which may be as long as names may be."""
+    return f".{path.name[:_PREFIX_LENGTH]}."
 
 
 def _umask() -> int:

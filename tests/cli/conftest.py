@@ -1,23 +1,40 @@
 """A command line as a user has it: arguments in, status and both streams out."""
 
-import subprocess
-import sys
+import io
 from collections.abc import Callable
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
-Command = Callable[..., "subprocess.CompletedProcess[str]"]
+from tilewright.cli.main import main
+
+Command = Callable[..., CompletedProcess[str]]
 
 
 @pytest.fixture
-def tilewright(tmp_path: Path) -> Command:
-    """Runs `tilewright` with arguments, in a folder of its own."""
+def tilewright(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Runs `tilewright` with arguments, in a folder of its own but in this process.
 
-    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-c", "from tilewright.cli.main import main; main()"]
-        return subprocess.run(
-            [*command, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
+    What it raises is no fault that it tells, and fails the test.
+    """
+
+    def run(*arguments: str) -> CompletedProcess[str]:
+        monkeypatch.setattr("sys.argv", ["tilewright", *arguments])
+        output, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+        status: str | int | None = 0
+        with chdir(tmp_path), redirect_stdout(output), redirect_stderr(errors):
+            try:
+                main()
+            except SystemExit as left:
+                status = left.code
+        assert isinstance(status, int | None)
+        return CompletedProcess(arguments, status or 0, _written(output), _written(errors))
 
     return run
+
+
+def _written(stream: io.TextIOWrapper) -> str:
+    stream.seek(0)
+    return stream.read()

@@ -1,14 +1,11 @@
 """`tilewright asm` as a user meets it."""
 
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Command
 from tilewright.elf.reader import read_object_file
-
-Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def test_an_object_is_written_beside_the_caller(tilewright: Command, tmp_path: Path) -> None:

@@ -49,14 +49,14 @@ def test_what_is_kept_is_found(tmp_path: Path) -> None:
     assert found[1] == {"passes": [1]}
 
 
-def test_what_is_damaged_is_not_found_and_goes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["ipuexe", "notes"])
+def test_what_is_damaged_is_not_found_and_goes(tmp_path: Path, kind: str) -> None:
     cache = BuildCache(tmp_path)
-    cache.keep("a", examples.application(), {})
-    (package,) = tmp_path.glob("*.ipuexe")
-    content = bytearray(package.read_bytes())
-    content[-1] ^= 1
-    package.write_bytes(content)
-    assert cache.find("a") is None
+    for damage in (lambda content: content[:-1] + bytes([content[-1] ^ 1]), lambda content: b""):
+        cache.keep("a", examples.application(), {"passes": [7]})
+        (file,) = tmp_path.glob(f"*.{kind}")
+        file.write_bytes(damage(file.read_bytes()))
+        assert cache.find("a") is None
     assert list(tmp_path.iterdir()) == []
 
 
@@ -72,7 +72,7 @@ def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
     found[0].close()
     BuildCache(tmp_path, limit=2 * size).keep("d", examples.application(), {})
     assert {path.name for path in tmp_path.iterdir()} == {
-        f"{name}.{kind}" for name in "ad" for kind in ("ipuexe", "json")
+        f"{name}.{kind}" for name in "ad" for kind in ("ipuexe", "notes")
     }
     BuildCache(tmp_path, limit=1).keep("e", examples.application(), {})
     assert {path.stem for path in tmp_path.iterdir()} == {"e"}

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -13,12 +14,14 @@ from tilewright.cli.embedding import cosines
 from tilewright.cli.main import app
 from tilewright.errors import TilewrightError
 from tilewright.frontend import (
+    Checkpoint,
     CheckpointError,
     find_installed_checkpoint,
     load_checkpoint,
     reference_vectors,
     write_seeded_checkpoint,
 )
+from tilewright.graph import DType
 from tilewright.package import open_package
 from tilewright.profile import By, analyse, grouped, planned_profile
 
@@ -99,15 +102,37 @@ def test_a_package_says_what_it_is(folder: Path) -> None:
         (["compile", "small", "-o", "small"], "it is a folder"),
         (["embed", "nothing", "x"], "the checkpoint nothing cannot be used"),
         (["compile", "small", "-o", "x", "--tokens", "41"], "takes texts of 1 to 40 tokens"),
-        (
-            ["compile", "small", "-o", "x", "--tokens", "9", "--tiles", "0"],
-            "a plan for 0 is not possible",
-        ),
+        (["embed", "none/such", "x"], "no such file or folder, and nothing is downloaded"),
+        (["embed", "small", " ", "x", ""], "sentences 1, 3 of 3 are empty"),
     ],
 )
 def test_what_is_wrong_is_told(arguments: list[str], message: str) -> None:
     with pytest.raises(TilewrightError, match=message):
         _run(*arguments)
+
+
+@pytest.mark.parametrize("tiles", ["0", "-1", "1473"])
+@pytest.mark.parametrize("command", ["compile small -o x", "embed small x", "demo", "plan minilm"])
+def test_chips_that_there_are_not(command: str, tiles: str) -> None:
+    result = CliRunner().invoke(app, [*command.split(), "--tiles", tiles])
+    assert result.exit_code == 2
+    assert "Invalid value for '--tiles'" in result.output
+
+
+def test_an_encoder_with_few_positions_is_compiled_for_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where nothing is said, lengths are those that it takes."""
+    sizes: list[tuple[int, int]] = []
+
+    def encoder(model: Checkpoint, batch: int, tokens: int, weights: DType) -> NoReturn:
+        sizes.append((batch, tokens))
+        raise TilewrightError("enough")
+
+    monkeypatch.setattr("tilewright.cli.compile.encoder_graph", encoder)
+    with pytest.raises(TilewrightError, match="enough"):
+        _run("compile", "small", "-o", "x")
+    assert sizes == [(1, SMALL.positions)]
 
 
 @pytest.mark.slow

@@ -1,16 +1,13 @@
 """`tilewright emulate` and `bench` as a user meets them."""
 
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.cli.conftest import Command
 from tilewright.device import kernel_source
-
-Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from tests.cli.conftest import Command
 from tilewright.cli.kernel import app
+from tilewright.device.kernels import KernelFault
 from tilewright.errors import TilewrightError
 
 GUIDE = Path(__file__).parents[2] / "docs" / "kernels.md"
@@ -50,6 +51,22 @@ worker:
   .section .bss.state, "aw", @nobits
   .align 4
 state: .space 12
+"""
+
+
+HALVED_IN_A_FRAME = """
+#include "vector.inc"
+  VECTOR_SUPERVISOR halve_f16, m2, m3, m4
+  VECTOR_WORKER halve_f16, X
+  add $X, $X, $WORKER
+  setzi $a6, 0.5h
+.Lnext:
+  NEXT_X
+  f16v4mul $Z_ATOM, $a6:BL, $X_ATOM
+  KEEP_Z
+  add $COUNT, $COUNT, -1
+  brnz $COUNT, .Lnext
+  VECTOR_END halve_f16
 """
 
 
@@ -98,6 +115,70 @@ def test_writing_past_an_array_is_named(halve: Path, tilewright: Command) -> Non
     done = tilewright("kernel", "run", "halve.S", "--spec", "halve.py", "n=5")
     assert done.returncode == 1
     assert "z: memory after it was overwritten" in done.stdout
+
+
+def test_overwriting_an_input_is_named(halve: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(halve)
+    store = "  st64step $a2:3, $mzero, $m1+=, 1\n"
+    (halve / "halve.S").write_text(HALVE.replace(store, store + "  st32 $a2, $m2, $mzero, 0\n"))
+    done = CliRunner().invoke(app, ["run", "halve.S", "--spec", "halve.py", "n=16"])
+    assert done.exit_code == 1
+    assert "x: an input, and it was overwritten" in done.stdout
+
+
+def test_frames_of_shipped_kernels_can_be_included(
+    halve: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(halve)
+    (halve / "halve.S").write_text(HALVED_IN_A_FRAME)
+    done = CliRunner().invoke(app, ["run", "halve.S", "--spec", "halve.py", "n=1,70"])
+    assert done.stdout.count("equal to the reference") == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            'inputs["x"] /',
+            'inputs["y"] /',
+            r"its reference cannot be evaluated: KeyError: 'y' \(.*halve.py:\d+\)",
+        ),
+        ('{"z": inputs', '{"y": inputs', "its reference gives y; expected arrays by name, for z"),
+        ("np.float16(2)}", 'np.float16(2)}["z"]', "its reference gives ndarray; expected"),
+        ("/ np.float16(2)", "[1:]", r"gives z the shape \(999,\); its count says \(1000,\)"),
+        (
+            "3 * atoms(sizes)",
+            "sizes['m']",
+            "its cycles or elements cannot be evaluated: KeyError: 'm'",
+        ),
+        (
+            'Scalar("atoms", atoms)',
+            'Scalar("atoms", lambda sizes: 2.5)',
+            "atoms is 2.5, but a register",
+        ),
+        (
+            'INPUT, lambda sizes: sizes["n"]',
+            'INPUT, lambda sizes: sizes["n"] / 2',
+            "x is 500.0, but an array",
+        ),
+        ('"z", "f2"', '"z", "f9"', "halve_f16: z: NumPy has no dtype 'f9'"),
+        ('"z", "f2"', '"z", "f8"', "elements have up to 4 bytes, those of f8 have 8"),
+        ('(("z", "x"),)', '(("z", "q"),)', "there is no array q"),
+        ("Role.RESULT", "Role.INPUT", "no array is a result"),
+        ('Scalar("atoms"', 'Scalar("x"', "two operands are named x"),
+        ("halve_f16", "other", r"halve.S defines no global symbol other, .*: halve_f16"),
+    ],
+)
+def test_mistakes_in_a_specification_are_told(
+    halve: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, message: str
+) -> None:
+    monkeypatch.chdir(halve)
+    text = (halve / "halve.py").read_text()
+    assert old in text
+    (halve / "halve.py").write_text(text.replace(old, new, 1))
+    done = CliRunner().invoke(app, ["run", "halve.S", "--spec", "halve.py"])
+    assert isinstance(done.exception, KernelFault)
+    assert re.search(message, str(done.exception))
 
 
 @pytest.mark.parametrize(

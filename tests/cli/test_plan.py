@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from tilewright.cli.bench.plan import plan_figures
 from tilewright.cli.examples import EXAMPLES, perceptron
 from tilewright.cli.main import app
+from tilewright.codegen import mid
 from tilewright.codegen.mid import config
 from tilewright.codegen.mid.kernels import CATALOGUE, KernelStatus
 from tilewright.errors import TilewrightError
@@ -82,7 +83,6 @@ def test_copies_and_costs_can_be_chosen() -> None:
     ("arguments", "message"),
     [
         (["nothing"], "there is no file 'nothing', and no example of that name"),
-        (["gemm-up", "--tiles", "0"], "a chip has 1472 tiles; a plan for 0"),
         (["gemm-up", "--model", "hopeful"], "no cost model 'hopeful'"),
         (["gemm-4096", "--tiles", "8"], "does not fit 8 tiles"),
     ],
@@ -108,3 +108,9 @@ def test_the_benchmark_covers_every_example() -> None:
     assert len(names) == len(set(names))
     for example in EXAMPLES:
         assert any(name.startswith(f"plan.{example}.") for name in names)
+
+
+@pytest.mark.parametrize("tiles", [0, 1473])
+def test_plans_are_for_chips_that_there_are(tiles: int) -> None:
+    with pytest.raises(TilewrightError, match=f"a chip has 1472 tiles; a plan for {tiles} is"):
+        mid.plan(EXAMPLES["gemm-up"](), mid.PipelineConfig(tiles=tiles))

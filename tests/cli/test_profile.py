@@ -1,6 +1,8 @@
 """`tilewright profile`, on profiles with known answers."""
 
 import json
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,8 +54,30 @@ def test_a_trace(measured: str, tmp_path: Path) -> None:
     _run(measured, "--perfetto", str(trace), "--tiles", "0,2-2")
     events = json.loads(trace.read_text())["traceEvents"]
     assert {event["pid"] for event in events} == {1, 2}
-    with pytest.raises(TilewrightError, match="--tiles has 'x'; expected ids"):
-        _run(measured, "--perfetto", str(trace), "--tiles", "0,x")
+    for wrong in ("x", "2-0", "0-99999999999", "²", ""):
+        with pytest.raises(TilewrightError, match=f"--tiles has '{wrong}'; expected ids"):
+            _run(measured, "--perfetto", str(trace), "--tiles", f"0,{wrong}")
+    with pytest.raises(TilewrightError, match="--tiles chooses tiles of a trace"):
+        _run(measured, "--tiles", "0")
+
+
+def test_names_are_shown_as_they_are(tmp_path: Path) -> None:
+    """And not taken for markup, or done by the terminal."""
+    steps = synthetic.profile().steps
+    names = ("x[i] [/b][red]", "\x1b[2J", *steps.strings[2:])
+    path = tmp_path / "a.ipuprof"
+    write_profile(replace(synthetic.profile(), steps=replace(steps, strings=names)), path)
+    text = _run(str(path)) + _run(str(path), "--group-by", "kernel")
+    assert "x[i] [/b][red]" in text
+    assert "\\x1b[2J" in text
+    assert "\x1b" not in text
+
+
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    os.mkfifo(path)
+    with pytest.raises(TilewrightError, match="is no regular file"):
+        _run(str(path))
 
 
 def test_the_plan_of_a_package(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`tilewright run`, with a package written by hand: y = x + w on one row of tiles."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +59,20 @@ def test_outputs_are_printed_or_go_to_a_folder(folder: Path) -> None:
     assert np.array_equal(np.load("out/y.npy"), X + W)
 
 
+def test_names_of_outputs_lead_nowhere_else(folder: Path) -> None:
+    """Neither out of the folder nor to the terminal's commands: packages come from strangers."""
+    application = programs.application()
+    name = "../../y\x1b[2J"
+    tensors = tuple(
+        replace(each, name=name) if each.name == "y" else each for each in application.tensors
+    )
+    write_package(replace(application, tensors=tensors), folder / "sum.ipuexe")
+    (folder / "out").mkdir()
+    arguments = ("--input", "x=x.npy", "--parameters", "w.safetensors", "--output", "out")
+    assert "../../y\\x1b[2J: int32 64 × 16 → out/%2E.%2F..%2Fy%1B[2J.npy" in _run(*arguments)
+    assert [path.name for path in (folder / "out").iterdir()] == ["%2E.%2F..%2Fy%1B[2J.npy"]
+
+
 def test_a_package_is_run_for_its_profile(folder: Path) -> None:
     write_package(programs.application(parameters=Source.BLOB), folder / "whole.ipuexe")
     result = CliRunner().invoke(app, ["profile", "whole.ipuexe", "--run"])
@@ -69,7 +84,7 @@ def test_a_package_is_run_for_its_profile(folder: Path) -> None:
     [
         (["--input", "x"], "--input has 'x'; expected NAME=FILE.npy"),
         (["--input", "x=y.npy"], "cannot read y.npy: No such file"),
-        (["--input", "x=w.safetensors"], "w.safetensors is no array in NumPy's .npy format"),
+        (["--input", "x=w.safetensors"], "w.safetensors holds no numbers in NumPy's .npy format"),
         (["--output", "nowhere"], "cannot write nowhere/y.npy: there is no folder nowhere"),
         (["--output", "z=z.npy"], "the package has no output 'z'; it has: y"),
         (["--output", "profile.cycles=z.npy"], "has no output 'profile.cycles'"),
@@ -78,6 +93,10 @@ def test_a_package_is_run_for_its_profile(folder: Path) -> None:
         (["--device", "card"], "no device 'card'"),
         (["--input", "x=x.npy", "--input", "x=x.npy"], "--input has 'x' twice"),
         (["--output", "y=z.npy", "--output", "y=z.npy"], "--output has 'y' twice"),
+        (
+            ["--output", "y=z.npy", "--profile", "./z.npy"],
+            "z.npy would be written more than once",
+        ),
         (["--limit", "0"], "--limit has 0; expected seconds above 0"),
         (["--input", "x=vast.npy"], "vast.npy holds an array that takes more memory than there is"),
     ],

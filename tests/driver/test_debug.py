@@ -16,7 +16,9 @@ from tilewright.driver import (
     Program,
     ProtocolError,
     TileError,
+    TransportError,
 )
+from tilewright.driver.registers import tile_register
 from tilewright.target.debug import ContextStatus, DebugRegister
 
 if TYPE_CHECKING:
@@ -96,6 +98,9 @@ def test_a_running_supervisor_is_stopped_and_goes_on(driven: "Make") -> None:
     assert raised.value.report is not None
     [tile] = raised.value.report.tiles
     assert (tile.tile, tile.states[0]) == (6, ContextStatus.ACTIVE)
+    [context] = tile.contexts
+    assert (context.pc, context.exception) == (programs.code(6)[1]["endless"], ExceptionType.NONE)
+    assert "in endless, add.S:1, sum (kernel), model:7: running" in str(raised.value)
     debugger = Debugger(device.transport, Limits())
     with debugger.stopped(6, 0):
         assert debugger.exception(6, 0) is ExceptionType.RETIREMENT_BREAK
@@ -204,6 +209,14 @@ def test_code_that_was_changed_is_told(driven: "Make") -> None:
         device.run(with_word(device, programs.BAD_ADDRESS))
     assert raised.value.context is not None
     assert raised.value.context.changed == (pc - 4,)
+
+
+def test_what_is_not_modelled_is_refused_by_the_transport(driven: "Make") -> None:
+    """As whatever else the device's side refuses: packages may write any register."""
+    device = driven().load()
+    register = tile_register(5, DebugRegister.INJECTION_CONTEXT)
+    with pytest.raises(TransportError, match="register of tile 5: there is no context 9"):
+        device.transport.write(register, 9)
 
 
 def test_debug_registers_are_words_of_the_space(driven: "Make") -> None:

@@ -237,7 +237,8 @@ def test_it_is_repeated_once_only_and_for_timeouts_only() -> None:
 
         return attempt
 
-    for error, count in ((DeviceTimeout("late"), 2), (ProtocolError("odd"), 1)):
+    in_vain = DeviceTimeout("late", may_recover=False)
+    for error, count in ((DeviceTimeout("late"), 2), (in_vain, 1), (ProtocolError("odd"), 1)):
         calls.clear()
         with pytest.raises(type(error)):
             repeated_once(fails(error), lambda: None)

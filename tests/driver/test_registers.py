@@ -26,6 +26,15 @@ def test_the_emulated_space_keeps_what_has_no_meaning() -> None:
     assert transport.read(0xA400) == 0
 
 
+def test_registers_of_tiles_that_a_larger_device_has_do_nothing() -> None:
+    """Configuration images and packages may write them: they are part of the space."""
+    transport = EmulatedTransport(64)
+    transport.attach_process()
+    for tile in (64, 1471, 5000):
+        transport.write(tile_register(tile, DebugRegister.EXCEPTION_CLEAR), 1)
+        assert transport.read(tile_register(tile, DebugRegister.CONTEXT_STATUS)) == 0
+
+
 @pytest.mark.parametrize("offset", [-4, 2, 0x80000])
 def test_offsets_that_no_register_has(offset: int) -> None:
     transport = EmulatedTransport(64)

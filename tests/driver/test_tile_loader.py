@@ -29,7 +29,7 @@ def test_a_whole_device() -> None:
     tiles = 1472
     chip = Chip(tiles)
     buffer = np.zeros(0x2842000, np.uint8)
-    loaders = TileLoaders(tiles, chip, lambda: {0: buffer})  # type: ignore[arg-type]
+    loaders = TileLoaders(tiles, chip, lambda: {0: buffer})
     for row in range(23):
         assert loaders.mark == 0
         write_batch(buffer, 64 * row, [image(tile) for tile in range(64 * row, 64 * row + 64)])
@@ -54,7 +54,7 @@ def test_a_mark_that_is_too_large_lets_tiles_begin_too_early() -> None:
     """So a package for fewer rows needs another mark."""
     chip = Chip(64)
     buffer = np.zeros(0x200000, np.uint8)
-    loaders = TileLoaders(64, chip, lambda: {0: buffer})  # type: ignore[arg-type]
+    loaders = TileLoaders(64, chip, lambda: {0: buffer})
     write_batch(buffer, 0, [image(tile) for tile in range(64)])
     loaders.write_mark(1)
     buffer[:] = 0xFF

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tilewright.driver import DeviceTimeout
+from tilewright.driver import DeviceTimeout, DriverError, Limits
 from tilewright.driver.waiting import wait_until
 
 
@@ -21,6 +21,12 @@ def test_it_ends_as_soon_as_it_is_so() -> None:
     clock = Clock()
     wait_until(lambda: clock.time >= 0.5, "half a second", clock, limit=1, poll=0.25)
     assert clock.time == 0.5
+
+
+@pytest.mark.parametrize("seconds", [-1.0, float("nan")])
+def test_limits_are_seconds(seconds: float) -> None:
+    with pytest.raises(DriverError, match=r"the limit 'mark' is (-1|nan) s"):
+        Limits(mark=seconds)
 
 
 def test_it_gives_up_after_the_limit() -> None:

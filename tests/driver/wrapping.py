@@ -14,6 +14,7 @@ class Wrapped:
     """A transport that passes everything on. With `is_mute` it tells no findings, as a card."""
 
     is_mute = False
+    may_recover = True
 
     def __init__(self, inner: Transport) -> None:
         self.inner = inner

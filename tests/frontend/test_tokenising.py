@@ -146,10 +146,38 @@ def test_a_list_without_the_marks(copied: Path) -> None:
 
 def test_lower_case_where_the_model_wants_it(copied: Path) -> None:
     settings = copied / "sentence_bert_config.json"
-    tokeniser = copied / "tokenizer.json"
-    tokeniser.write_text(tokeniser.read_text().replace('"lowercase": true', '"lowercase": false'))
+    (copied / "tokenizer_config.json").write_text('{"do_lower_case": false}')
     assert NUMBERS["[UNK]"] in load_checkpoint(copied).tokenise(["THE"]).ids
     settings.write_text(f'{{"max_seq_length": {SMALL.most_tokens}, "do_lower_case": true}}')
     assert load_checkpoint(copied).tokenise(["THE"]).ids.tolist() == [
         _spelled("[CLS]", "the", "[SEP]")
     ]
+
+
+@pytest.mark.parametrize("described", [True, False])
+@pytest.mark.parametrize("stated", [True, False])
+def test_settings_of_letters_count_before_the_description(
+    copied: Path, described: bool, stated: bool
+) -> None:
+    """As for the tokenisers of BERT in transformers."""
+    path = copied / "tokenizer.json"
+    content = json.loads(path.read_text())
+    content["normalizer"] |= {"lowercase": described, "strip_accents": False}
+    path.write_text(json.dumps(content))
+    letters = {"do_lower_case": stated, "strip_accents": True}
+    (copied / "tokenizer_config.json").write_text(json.dumps(letters))
+    expected = _spelled("[CLS]", "the" if stated else "[UNK]", "a", "[SEP]")
+    assert load_checkpoint(copied).tokenise(["THE á"]).ids.tolist() == [expected]
+
+
+def test_texts_are_cut_where_the_settings_say(copied: Path) -> None:
+    settings = copied / "tokenizer_config.json"
+    settings.write_text('{"truncation_side": "left"}')
+    tokens = load_checkpoint(copied).tokenise(["the of and to"], 4)
+    assert tokens.ids.tolist() == [_spelled("[CLS]", "and", "to", "[SEP]")]
+    assert tokens.truncated.all()
+    settings.write_text('{"truncation_side": "middle"}')
+    with pytest.raises(
+        CheckpointError, match='truncation_side is "middle"; supported: right, left'
+    ):
+        load_checkpoint(copied)

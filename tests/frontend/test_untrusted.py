@@ -7,9 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tilewright.errors import TilewrightError
 from tilewright.frontend import Checkpoint, CheckpointError, TextError, load_checkpoint
 
@@ -34,7 +35,7 @@ _json = st.recursive(
     ),
     max_leaves=6,
 )
-_quick = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+_quick = examples(60, allow=[HealthCheck.function_scoped_fixture])
 
 
 def _refused(folder: Path) -> str:
@@ -188,7 +189,7 @@ def test_a_tokeniser_that_panics(checkpoint: Checkpoint, monkeypatch: pytest.Mon
         pass
 
     class Panicking:
-        def enable_truncation(self, most: int) -> None:
+        def enable_truncation(self, most: int, direction: str) -> None:
             pass
 
         def encode_batch(self, texts: list[str]) -> None:

@@ -6,10 +6,11 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.examples import examples
 from tests.graph.strategies import STEPS, graphs, random_arrays
 from tilewright.graph import (
     REGISTRY,
@@ -73,7 +74,6 @@ def test_damaged_text_is_refused_or_a_graph(graph: ComputeGraph, data: st.DataOb
 
 
 @given(graphs(), st.sampled_from(Precision))
-@settings(deadline=None)
 def test_outputs_have_the_shapes_and_formats_of_their_types(
     graph: ComputeGraph, precision: Precision
 ) -> None:
@@ -87,7 +87,6 @@ def test_outputs_have_the_shapes_and_formats_of_their_types(
 
 
 @given(graphs())
-@settings(deadline=None)
 def test_stored_values_are_numbers_of_their_formats(graph: ComputeGraph) -> None:
     def check(value: Value, iterations: tuple[int, ...], array: NDArray[Any]) -> None:
         format = value.type.format
@@ -103,7 +102,6 @@ def test_stored_values_are_numbers_of_their_formats(graph: ComputeGraph) -> None
 
 
 @given(graphs(), st.sampled_from(Precision))
-@settings(deadline=None)
 def test_a_repeat_is_its_body_written_out(graph: ComputeGraph, precision: Precision) -> None:
     arrays = random_arrays(graph)
     flat = unrolled(graph)
@@ -168,7 +166,7 @@ def test_draws_reach_every_operator() -> None:
     seen: set[str] = set()
 
     @given(graphs())
-    @settings(deadline=None, database=None, max_examples=300)
+    @examples(300)
     def collect(graph: ComputeGraph) -> None:
         seen.update(each.operator.mnemonic for each in walk(graph))
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.for_each import for_each
 from tilewright.isa import (
     COISSUE,
     FORM_BY_NAME,
@@ -23,7 +24,7 @@ from tilewright.isa import (
     encode_words,
 )
 
-every_form = pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+every_form = for_each(FORMS, name=lambda form: form.name)
 
 
 def boundary_values(operand: Operand) -> list[int]:

@@ -3,8 +3,7 @@
 import csv
 from pathlib import Path
 
-import pytest
-
+from tests.for_each import for_each
 from tilewright.isa import (
     COISSUE,
     FORMS,
@@ -78,7 +77,7 @@ def normalised_operand(text: str) -> str:
     return text if text.startswith("$") else str(int(text, 0))
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['word']} {row['text']}")
+@for_each(ROWS, name=lambda row: f"{row['word']} {row['text']}")
 def test_word_prints_as_its_text(row: dict[str, str]) -> None:
     instruction = decode(int(row["word"], 16))
     assert instruction is not None

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from tests.for_each import for_each
 from tilewright.isa import (
     FORM_BY_NAME,
     FORMS,
@@ -71,7 +72,7 @@ def random_words_of(form: Form, count: int) -> list[int]:
     return words
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+@for_each(FORMS, name=lambda form: form.name)
 def test_text_assembles_back_to_the_word(form: Form) -> None:
     words = random_words_of(form, 40)
     assert [assemble(text_of(word)) for word in words] == words

@@ -165,6 +165,7 @@ def _host(samples: int) -> HostPlan:
         ),
         entry_points=(EntryPoint("run", (1,), 7), EntryPoint("initialise", (0,), 8)),
         command_word=CommandWord(0, 16),
+        startup_mark=1,
     )
 
 

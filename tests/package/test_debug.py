@@ -7,8 +7,17 @@ import pytest
 
 from tests.package import examples
 from tests.package.examples import START, TILES
-from tilewright.package import CodeOfTiles, Debug, Lines, PackageError, write_debug
+from tilewright.package import (
+    Application,
+    BlobBuilder,
+    CodeOfTiles,
+    Debug,
+    Lines,
+    PackageError,
+    write_debug,
+)
 from tilewright.package.debug import read_debug
+from tilewright.package.summary import symbols_data
 
 DEBUG = examples.debug()
 
@@ -80,3 +89,17 @@ def test_faults() -> None:
         "lines[1].file: 99 does not exist; there are 7",
         "origins[0].operation: 50 does not exist; there are 7",
     ]
+
+
+def test_images_may_have_any_number() -> None:
+    """What lists symbols does not count up to it."""
+    code = 0xFFFFFFF0
+    far = replace(
+        DEBUG,
+        tiles=replace(DEBUG.tiles, tile_code=[code] * len(DEBUG.tiles)),
+        symbols=replace(DEBUG.symbols, code=[code] * len(DEBUG.symbols)),
+    )
+    blobs = BlobBuilder()
+    number = blobs.add(write_debug(far))
+    rows = symbols_data(Application(blobs=blobs.build(), debug_blob=number))
+    assert [row["tiles"] for row in rows] == [len(DEBUG.tiles)] * len(DEBUG.symbols)

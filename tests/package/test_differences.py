@@ -79,7 +79,7 @@ def test_tensors_that_differ() -> None:
 
 
 def test_the_rest() -> None:
-    host = replace(ONE.host, startup_mark=1, slices=replace(ONE.host.slices, size=[4] * 5))
+    host = replace(ONE.host, startup_mark=2, slices=replace(ONE.host.slices, size=[4] * 5))
     other = replace(
         ONE,
         producer="other",
@@ -92,7 +92,7 @@ def test_the_rest() -> None:
     assert differences(ONE, other) == [
         "producer: 'tilewright test' → 'other'",
         "host slices: 5 of 5 rows differ, the first is 0",
-        "host startup mark: 23 → 1",
+        "host startup mark: 1 → 2",
         "configuration: 2 → 1 rows",
         "completion: Completion(address=360448, value=1) → None",
         "profile plan: gone",

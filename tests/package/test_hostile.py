@@ -4,6 +4,7 @@ import hashlib
 import itertools
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,16 @@ import pytest
 from tests.package import examples
 from tilewright.package import (
     Application,
+    ElementType,
     PackageError,
     Profile,
+    Role,
     SegmentKind,
+    Shards,
     Source,
+    Tensor,
     TileImages,
+    differences,
     open_package,
     read_profile,
     summary,
@@ -27,10 +33,12 @@ from tilewright.package import (
 )
 from tilewright.package.debug import read_debug
 from tilewright.package.layout import MAX_MANIFEST
+from tilewright.package.manifest import MAX_REST
 from tilewright.package.message import encode, schema
 from tilewright.package.steps import read_profile_plan
 from tilewright.package.summary import memory_data, package_data, symbols_data
 
+_EXAMPLE = examples.application(Source.BLOB)
 _NUMBERS = (0, 1, 63, 64, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFC, 0xFFFFFFFF)
 
 
@@ -100,6 +108,7 @@ def _use_all(application: Application) -> None:
     for tile in range(application.tiles):
         _lies_apart(application, tile)
     summary(application)
+    differences(application, _EXAMPLE)
     package_data(application)
     symbols_data(application)
     if application.debug is not None:
@@ -128,36 +137,39 @@ def _lies_apart(application: Application, tile: int) -> None:
     assert all(before[1] <= after[0] for before, after in itertools.pairwise(spans))
 
 
-def _fuzz(good: bytes, path: Path, seeds: range) -> Iterator[str]:
+def _fuzz(good: bytes, folder: Path, seeds: range) -> Iterator[str]:
     for seed in seeds:
         data, is_sealed = mutated(good, random.Random(seed))
+        path = folder / f"{seed}.ipuexe"  # a new file: some systems wait when one is overwritten
         path.write_bytes(data)
         try:
             application = open_package(path)
         except PackageError:
             yield "refused"
             continue
+        finally:
+            path.unlink()
         with application:
             if validate(application, hashes=True):
                 yield "faulty contents"
                 continue
             _use_all(application)
-            write_package(application, path.with_suffix(".again"))
-            with open_package(path.with_suffix(".again")) as again:
+            write_package(application, folder / "again.ipuexe")
+            with open_package(folder / "again.ipuexe") as again:
                 assert again == application
         assert is_sealed or data == good, f"seed {seed}: damage was not noticed"
         yield "sound"
 
 
 def test_mutated_packages(good: bytes, tmp_path: Path) -> None:
-    outcomes = list(_fuzz(good, tmp_path / "a.ipuexe", range(2000)))
+    outcomes = list(_fuzz(good, tmp_path, range(2000)))
     assert set(outcomes) == {"refused", "faulty contents", "sound"}
     assert outcomes.count("refused") > 1000
 
 
 @pytest.mark.slow
 def test_many_mutated_packages(good: bytes, tmp_path: Path) -> None:
-    assert len(list(_fuzz(good, tmp_path / "a.ipuexe", range(2000, 52_000)))) == 50_000
+    assert len(list(_fuzz(good, tmp_path, range(2000, 52_000)))) == 50_000
 
 
 def test_any_truncation_is_refused(good: bytes, tmp_path: Path) -> None:
@@ -198,6 +210,12 @@ def test_other_files(tmp_path: Path, start: bytes, message: str) -> None:
     path.write_bytes(start)
     with pytest.raises(PackageError, match=message):
         open_package(path)
+
+
+def test_a_profile_is_no_package(tmp_path: Path) -> None:
+    write_profile(Profile(examples.steps(), np.arange(32 * 7)), tmp_path / "a")
+    with pytest.raises(PackageError, match="is a cycle profile, no package"):
+        open_package(tmp_path / "a")
 
 
 def _written(path: Path, fill: Callable[[object], None]) -> Path:
@@ -297,6 +315,56 @@ def test_a_message_cannot_read_itself_again_and_again(tmp_path: Path) -> None:
     path.write_bytes(message + hashlib.sha256(message).digest() + bytes(64))
     with pytest.raises(PackageError, match="Exceeded message traversal limit"):
         open_package(path)
+
+
+def _calls(root: object) -> None:
+    root.host.init("entryPoints", 1)[0].calls = bytes(MAX_REST)  # type: ignore[attr-defined]
+
+
+def _shape(root: object) -> None:
+    root.init("tensors", 1)[0].shape = bytes(MAX_REST)  # type: ignore[attr-defined]
+
+
+def _texts(root: object) -> None:
+    """Python takes four bytes for each character of a text with one that is rare."""
+    for tensor in root.init("tensors", 8000):  # type: ignore[attr-defined]
+        tensor.name = "\U0001f600" + "n" * 600
+
+
+@pytest.mark.parametrize("more", [_calls, _shape, _texts])
+def test_texts_and_lists_have_a_limit(tmp_path: Path, more: Callable[[object], None]) -> None:
+    """As they take many times their bytes when they are read."""
+
+    def fill(root: object) -> None:
+        _head(root)
+        root.entries = bytes(1 << 20)  # type: ignore[attr-defined] # tables do not count
+        more(root)
+
+    told = r"has [45],\d+,\d+ bytes of texts and lists in its manifest; the limit is 4,194,304"
+    with pytest.raises(PackageError, match=told):
+        open_package(_written(tmp_path / "a", fill))
+
+
+def test_what_could_not_be_read_is_not_written(tmp_path: Path) -> None:
+    application = examples.application(Source.BLOB)
+    more = tuple(
+        Tensor(f"{number} {'n' * 700}", Role.INTERNAL, ElementType.F32, ())
+        for number in range(6000)
+    )
+    shards = application.shards
+    count, first = len(more), len(application.tensors)
+    shards = Shards(
+        np.append(shards.tensor, first + np.arange(count)),
+        np.append(shards.tile, np.zeros(count, int)),
+        np.append(shards.address, np.full(count, examples.STATE)),
+        np.append(shards.offset, np.zeros(count, int)),
+        np.append(shards.size, np.full(count, 4)),
+    )
+    wrong = replace(application, tensors=(*application.tensors, *more), shards=shards)
+    assert validate(wrong) == ()
+    with pytest.raises(PackageError, match="is not written; it has 4,656,240 bytes"):
+        write_package(wrong, tmp_path / "a")
+    assert not (tmp_path / "a").exists()
 
 
 @pytest.mark.parametrize("kind", ["debug", "plan"])

@@ -57,7 +57,7 @@ def test_equality_sees_each_part() -> None:
         replace(one, producer="someone"),
         replace(one, completion=None),
         replace(one, segments=one.segments[1:]),
-        replace(one, host=replace(one.host, startup_mark=1)),
+        replace(one, host=replace(one.host, startup_mark=2)),
         replace(one, tensors=one.tensors[:-1]),
     ):
         assert one != changed

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.package import ElementType, Role, Tensor
@@ -41,7 +41,6 @@ def _written_out(tensor: Tensor, array: "np.ndarray") -> list[object]:
     return found
 
 
-@settings(deadline=None)
 @given(tensors(), st.integers(0, 2**32 - 1))
 def test_streams(tensor: Tensor, seed: int) -> None:
     rng = np.random.default_rng(seed)

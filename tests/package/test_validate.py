@@ -11,6 +11,7 @@ from tests.package import examples
 from tests.package.examples import FACTORS, START, STATE, TILES
 from tilewright.package import (
     NONE,
+    Activities,
     Application,
     Batches,
     Call,
@@ -19,12 +20,15 @@ from tilewright.package import (
     Configuration,
     EntryPoint,
     Group,
+    Notes,
+    PackageError,
     Pages,
     ProfilePlan,
     Role,
     SegmentKind,
     Source,
     validate,
+    write_profile_plan,
 )
 from tilewright.package.tables import Table
 
@@ -166,6 +170,7 @@ RULES: list[tuple[Change, str]] = [
     (lambda old: replace(old, tensors=old.tensors * 2000), "tensors: 10,000 entries; the limit is"),
     (tensor(0, name="n" * 4097), "tensors[0].name: a text of 4,097 characters"),
     (tensor(0, blob=-1), "tensors[0].blob: -1 is not in 0"),
+    (tensor(0, blob=0), "tensors[0].blob: there is one if and only if the source is a blob"),
     (tensor(0, shape=(-64, 8)), "tensors[0].shape: an axis is empty"),
     (tensor(0, loops=((-1, 5),)), "tensors[0].loops: a loop has no extent, or no axis of the 2"),
     (tensor(0, loops=((1, -8), (0, 64))), "tensors[0].loops: a loop has no extent"),
@@ -256,7 +261,24 @@ RULES: list[tuple[Change, str]] = [
     ),
     (host(command_word=CommandWord(-1, 0)), "host.command_word.page: there is no page -1"),
     (host(command_word=CommandWord(0, -4)), "host.command_word.offset: -0x4 is no word"),
-    (host(startup_mark=0), "host.startup_mark: 0 is no mark"),
+    (host(startup_mark=23), "host.startup_mark: 23; loaders of 1 rows of tiles end with 1"),
+    (slices(0, tensor=0), "host.calls[0].batches[0].slices[0]: calls for loading send parameters"),
+    (
+        host(calls=(Call("a", Group.LOAD), Call("b", Group.LOAD))),
+        "host.calls[1].batches[1].slices[0]: calls for loading send parameters",
+    ),
+    (
+        host(entry_points=(EntryPoint("a", (0, 1), 7),)),
+        "host.entry_points[0].calls: calls of several groups: load, run",
+    ),
+    (
+        host(entry_points=(EntryPoint("a", (1,), 7),)),
+        "host.calls[0]: it is for loading, but no entry point makes it",
+    ),
+    (
+        host(entry_points=(EntryPoint("a", (1,), 7), EntryPoint("b", (0,), 0))),
+        "host.calls[0]: it is for loading, but no entry point makes it",
+    ),
     (host(command_word=None), "host.entry_points: without a command word there can be only one"),
     (host(command_word=CommandWord(2, 0)), "host.command_word.page: there is no page 2"),
     (host(command_word=CommandWord(0, 4096)), "host.command_word.offset: 0x1000 is no word"),
@@ -267,6 +289,10 @@ RULES: list[tuple[Change, str]] = [
     ),
     (host(entry_points=(EntryPoint("a", (2,)),)), "host.entry_points[0].calls: there is no call 2"),
     (host(entry_points=(EntryPoint("a", ()),)), "host.entry_points[0].calls: it makes no calls"),
+    (
+        host(entry_points=(EntryPoint("a", (0,) * 4097),)),
+        "host.entry_points[0].calls: it makes 4,097 calls; the limit is 4,096",
+    ),
     (host(entry_points=(EntryPoint("", (0,)),)), "host.entry_points[0].name: it has no name"),
     (
         host(calls=(Call("a", Group.LOAD), Call("a", Group.RUN))),
@@ -319,6 +345,20 @@ def test_all_faults_are_reported_together() -> None:
     } <= paths
 
 
+def test_faults_of_all_parts_are_told_at_once() -> None:
+    """What cannot be looked up in one part hides nothing in the others."""
+    wrong = segment(ROW, address=0x4C000)(host(startup_mark=0)(shard(0, tile=64)(GOOD)))
+    wrong = configuration((2, 0, 0))(wrong)
+    paths = [fault.path for fault in validate(wrong)]
+    assert paths[:2] == ["shards[0].tile", "configuration[0]"]
+    assert "tiles[17].segments[0].address" in paths
+    wrong = host(command_word=CommandWord(2, 0))(segment(ROW, kind=9)(GOOD))
+    assert [fault.path for fault in validate(wrong)] == [
+        f"segments[{ROW}].kind",
+        "host.command_word.page",
+    ]
+
+
 def test_faults_of_one_kind_are_counted() -> None:
     wrong = replace(GOOD, segments=replace(GOOD.segments, kind=[9] * 256))
     found = [fault for fault in validate(wrong) if "kind" in fault.path or "more" in fault.message]
@@ -342,6 +382,21 @@ def test_profile_plans_need_room_for_samples() -> None:
 def test_profile_plans_need_an_output(name: str, message: str) -> None:
     wrong = examples.application(plan=ProfilePlan(examples.steps(), name))
     assert message in [fault.message for fault in validate(wrong, hashes=True)]
+
+
+def test_profile_plans_know_all_tiles_with_samples() -> None:
+    steps = examples.steps()
+    wrong = examples.application(plan=ProfilePlan(replace(steps, tiles=steps.tiles[:-1])))
+    [found] = validate(wrong, hashes=True)
+    assert str(found) == "profile_plan.tiles[63]: it has no steps, but 16 bytes of samples"
+
+
+def test_profile_plans_have_a_limit_of_samples() -> None:
+    steps = examples.steps()
+    rows = np.sort(np.append(np.zeros(600_000, np.int64), np.arange(5)))
+    longer = replace(steps, table=steps.table[rows], activities=Activities(), notes=Notes())
+    with pytest.raises(PackageError, match=r"steps\.tiles: 19,200,224 samples of all tiles"):
+        write_profile_plan(ProfilePlan(longer))
 
 
 def test_equal_contents_are_no_two_blobs() -> None:

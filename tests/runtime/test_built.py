@@ -12,6 +12,7 @@ from tilewright.codegen.build import PackageConfig, build_package
 from tilewright.codegen.mid import KernelPolicy, PipelineConfig
 from tilewright.driver import Debugger, ExceptionType
 from tilewright.driver.emulated import LOADER, EmulatedTransport
+from tilewright.driver.failure import ContextReport
 from tilewright.graph import ComputeGraph, evaluate
 from tilewright.package import Application, write_package
 from tilewright.runtime import Limits, RunResult, TileError, open_device
@@ -66,11 +67,8 @@ def test_parameters_within_and_from_a_file(
     np.testing.assert_allclose(results[0].outputs["y"], expected, rtol=0.02, atol=0.002)
 
 
-@pytest.mark.parametrize("symbol", ["softmax_few_f16", "softmax_few_f16_worker"])
-def test_a_kernel_that_excepts_is_told_with_its_operation(
-    package: Application, symbol: str
-) -> None:
-    """Kernels are shared by operations: who has called one tells which it was for."""
+def excepted(package: Application, symbol: str) -> tuple[ContextReport, int]:
+    """What is told of tile 0 when a function of its first words does not exist, and where."""
     transport = EmulatedTransport(package.tiles)
     debug = package.debug
     assert debug is not None
@@ -82,8 +80,16 @@ def test_a_kernel_that_excepts_is_told_with_its_operation(
         Debugger(transport, Limits()).write_words(0, 1, address, [0, 0])
         with pytest.raises(TileError) as raised:
             session.run({"x": np.ones((24, 64), np.float32)})
-    context = raised.value.context
-    assert context is not None
+    assert raised.value.context is not None
+    return raised.value.context, address
+
+
+@pytest.mark.parametrize("symbol", ["softmax_few_f16", "softmax_few_f16_worker"])
+def test_a_kernel_that_excepts_is_told_with_its_operation(
+    package: Application, symbol: str
+) -> None:
+    """Kernels are shared by operations: who has called one tells which it was for."""
+    context, address = excepted(package, symbol)
     assert context.pc == address
     assert context.exception is ExceptionType.INVALID_INSTRUCTION
     assert context.changed[:1] == (address,)
@@ -92,6 +98,13 @@ def test_a_kernel_that_excepts_is_told_with_its_operation(
     assert context.place.line is not None
     assert context.operation is not None
     assert context.operation.startswith("softmax")
+
+
+def test_what_excepts_for_no_operation_is_told_with_its_caller(package: Application) -> None:
+    """Inputs are put in place before the graph begins."""
+    context, _ = excepted(package, "copy_apart_worker")
+    assert context.operation is None
+    assert re.search(r"copy_apart_worker, \S+, called by program\+0x", context.heading)
 
 
 def test_the_example_of_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

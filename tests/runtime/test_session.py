@@ -1,10 +1,14 @@
 """Packages on devices: runs, what is refused, failures, and the end."""
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -15,7 +19,15 @@ from tests.driver.wrapping import Interrupted, MarkStuck, PagesLost, Recording
 from tilewright.driver import SyncGroup, Transport
 from tilewright.driver.emulated import LOADER, EmulatedTransport
 from tilewright.files import FileError
-from tilewright.package import Application, Source
+from tilewright.package import (
+    Application,
+    ElementType,
+    PackageError,
+    ProfilePlan,
+    Source,
+    write_profile_plan,
+)
+from tilewright.package.blobs import ExtendedBlobs
 from tilewright.runtime import (
     DeviceTimeout,
     InputError,
@@ -25,6 +37,7 @@ from tilewright.runtime import (
     open_device,
 )
 from tilewright.runtime.device import Device
+from tilewright.runtime.parameters import bind_parameters
 
 Numbers = NDArray[np.int32]
 
@@ -116,6 +129,10 @@ def test_inputs_are_all_named(package: Application, w: Numbers, x: Numbers) -> N
             session.run({"x": x[:, 1:]})
         with pytest.raises(InputError, match="tensor 'x' holds int32: it takes integers"):
             session.run({"x": x.astype(np.float32)})
+        with pytest.raises(InputError, match="tensor 'x' is given as no array: setting"):
+            session.run({"x": [[1, 2], [3]]})
+        with pytest.raises(InputError, match="inputs are arrays by name, a dict"):
+            session.run(x)  # type: ignore[arg-type] # which is wrong
         assert np.array_equal(session.run({"x": x}).outputs["y"], x + w), "the session is well"
 
 
@@ -155,6 +172,8 @@ def test_what_is_closed(package: Application, w: Numbers, x: Numbers) -> None:
 def test_other_devices() -> None:
     with pytest.raises(SessionError, match="no device '/dev/ipu0': only 'emulator'"):
         open_device("/dev/ipu0")
+    with pytest.raises(SessionError, match="no engine 'fast'; there are: llvm, reference"):
+        open_device(engine="fast")
 
 
 # -- parameters -----------------------------------------------------------------------------------
@@ -168,6 +187,35 @@ def test_parameters_from_a_file(
     with open_device() as device:
         session = device.load(package, path)
         assert np.array_equal(session.run({"x": x}).outputs["y"], x + w)
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2])
+def test_parameters_of_eight_bits(tmp_path: Path, package: Application, dtype: type) -> None:
+    """The library that reads such files makes no arrays of them."""
+    numbers: NDArray[Any] = np.array([[1, -0.5, 240, 0]], dtype)
+    kind = {"float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2"}[numbers.dtype.name]
+    path = tmp_path / "model.safetensors"
+    [w] = (each for each in package.tensors if each.name == "w")
+    halves = replace(w, element=ElementType.F16, shape=(1, 4))
+    application = Application(tensors=(halves,))
+    for told, pads in ((kind, b""), (kind, b"1234")):
+        _write_tensors(path, {"layer.w": (told, numbers), "a": ("U8", np.frombuffer(pads, "u1"))})
+        bound = bind_parameters(application, path)
+        content = bound.blobs[bound.tensors[0].blob].tobytes()
+        assert content == numbers.astype(np.float16).tobytes()
+    _write_tensors(path, {"layer.w": ("F8_E8M0", numbers)})
+    with pytest.raises(FileError, match=r"'layer\.w' is F8_E8M0; of floats with 8 bits, F8_E4M3"):
+        bind_parameters(application, path)
+
+
+def _write_tensors(path: Path, tensors: dict[str, tuple[str, NDArray[Any]]]) -> None:
+    head, data = {}, b""
+    for name, (kind, array) in sorted(tensors.items()):
+        place = [len(data), len(data) + array.nbytes]
+        head[name] = {"dtype": kind, "shape": array.shape, "data_offsets": place}
+        data += array.tobytes()
+    text = json.dumps(head).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
 
 
 def test_parameters_that_do_not_fit(tmp_path: Path, package: Application, w: Numbers) -> None:
@@ -211,6 +259,40 @@ def test_a_session_can_be_reset_after_a_tile_has_excepted(
             session.run({"x": x})
         session.reset()
         assert np.array_equal(session.run({"x": x}).outputs["y"], x + w)
+
+
+def test_a_trap_is_told_even_if_the_debug_tables_are_broken(w: Numbers, x: Numbers) -> None:
+    """And a run that fails leaves no profile of an earlier one."""
+    package = programs.application(parameters=Source.BLOB)
+    blobs = ExtendedBlobs(package.blobs, [np.arange(100, dtype=np.uint8)])
+    broken = replace(package, blobs=blobs, debug_blob=blobs.added[0])
+    bad = x.copy()
+    bad[9, 0] = programs.BAD_ADDRESS
+    with open_device() as device, device.load(broken) as session:
+        session.run({"x": x})
+        session.profile()
+        with pytest.raises(TileError, match="code has no names: the debug table") as raised:
+            session.run({"x": bad})
+        assert raised.value.tile == 9
+        with pytest.raises(SessionError, match="there is no profile"):
+            session.profile()
+
+
+def test_a_profile_plan_that_does_not_fit_is_refused_before_loading(package: Application) -> None:
+    """Its samples could not be told apart after the run."""
+    plan = package.profile_plan
+    assert plan is not None
+    longer = replace(plan.steps, table=plan.steps.table[np.array([0, 0])])
+    fewer = replace(plan.steps, tiles=plan.steps.tiles[:63])
+    for steps, told in (
+        (longer, r"tiles\[0\]: 2 steps take 12 bytes of samples; it has 8"),
+        (fewer, r"tiles\[63\]: it has no steps, but 8 bytes of samples"),
+    ):
+        content = np.frombuffer(write_profile_plan(ProfilePlan(steps)), np.uint8)
+        blobs = ExtendedBlobs(package.blobs, [content])
+        wrong = replace(package, blobs=blobs, profile_plan_blob=blobs.added[0])
+        with device_of(iter(())) as device, pytest.raises(PackageError, match=told):
+            device.load(wrong, {"layer.w": np.zeros((64, programs.WORDS), np.int32)})
 
 
 def test_loading_is_repeated_after_a_timeout(package: Application, w: Numbers, x: Numbers) -> None:

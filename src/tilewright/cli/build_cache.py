@@ -26,7 +26,7 @@ from tilewright.package import Application, open_package, write_package
 
 LIMIT = 2 << 30
 """Bytes of packages that are kept at most."""
-_PACKAGE, _NOTES = ".ipuexe", ".json"
+_PACKAGE, _NOTES = ".ipuexe", ".notes"
 
 
 def build_key(
@@ -52,7 +52,7 @@ def build_key(
 
 @dataclass(frozen=True, slots=True)
 class BuildCache:
-    """A folder of packages, each with notes (JSON); none if nothing is to be kept."""
+    """A folder of packages, each with notes; none if nothing is to be kept."""
 
     folder: Path | None
     limit: int = LIMIT
@@ -65,7 +65,7 @@ class BuildCache:
         if not package.exists():
             return None
         try:
-            kept = json.loads(read_bytes(notes))
+            kept = json.loads(_unsealed(read_bytes(notes)))
             application = open_package(package)
             application.verify()
         except (TilewrightError, ValueError):
@@ -82,7 +82,7 @@ class BuildCache:
         package, beside = self._paths(self.folder, key)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_atomically(beside, json.dumps(notes))
+            write_atomically(beside, _sealed(json.dumps(notes)))
             write_package(application, package)  # an entry exists when its package does
         except (OSError, TilewrightError):
             return
@@ -111,6 +111,20 @@ class BuildCache:
         for path in (package, package.with_suffix(_NOTES)):
             with suppress(OSError):
                 path.unlink()
+
+
+def _sealed(text: str) -> bytes:
+    """A text behind a line with its hash."""
+    content = text.encode()
+    return hashlib.sha256(content).hexdigest().encode() + b"\n" + content
+
+
+def _unsealed(content: bytes) -> bytes:
+    """Raises `ValueError` for what is not as it was written."""
+    digest, _, text = content.partition(b"\n")
+    if digest != hashlib.sha256(text).hexdigest().encode():
+        raise ValueError("damaged")
+    return text
 
 
 def default_build_cache() -> BuildCache:

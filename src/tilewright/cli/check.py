@@ -18,7 +18,7 @@ def check(
     graph: Annotated[
         str, typer.Argument(help=f"A graph's text file, or an example: {', '.join(EXAMPLES)}.")
     ],
-    tiles: Annotated[int, typer.Option(help="Tiles to plan for.")] = TILES,
+    tiles: Annotated[int, typer.Option(min=1, max=TILES, help="Tiles to plan for.")] = TILES,
     seed: Annotated[int, typer.Option(help="Of the numbers that sources are given.")] = 0,
     tolerance: Annotated[
         float, typer.Option(help="Of results: this much, and this share of what is expected.")

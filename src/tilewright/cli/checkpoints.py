@@ -20,13 +20,16 @@ def named_checkpoint(name: str) -> Checkpoint:
 
     Raises `CheckpointError`.
     """
-    if Path(name).exists() or "/" in name:
+    if Path(name).exists():
         return load_checkpoint(name)
+    missing = "there is no such file or folder, and nothing is downloaded"
+    if "/" in name:
+        raise CheckpointError(name, [missing])
     try:
-        return load_checkpoint(find_installed_checkpoint(name))
+        folder = find_installed_checkpoint(name)
     except CheckpointError as fault:
-        faults = ["there is no such file or folder", *fault.faults]
-        raise CheckpointError(name, faults) from fault
+        raise CheckpointError(name, [missing, *fault.faults]) from fault
+    return load_checkpoint(folder)
 
 
 def weights_format(name: str) -> DType:

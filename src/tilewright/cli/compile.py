@@ -12,15 +12,19 @@ from tilewright.frontend import encoder_graph
 from tilewright.package import write_package
 from tilewright.target.geometry import TILES
 
+_USUAL_TOKENS = 128
+
 
 def compile(
     checkpoint: Annotated[
         str, typer.Argument(help="A folder with a checkpoint, or the name of a package with one.")
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="The package to write.")],
-    tiles: Annotated[int, typer.Option(help="Tiles to use.")] = TILES,
+    tiles: Annotated[int, typer.Option(min=1, max=TILES, help="Tiles to use.")] = TILES,
     batch: Annotated[int, typer.Option(help="Texts of a run.")] = 1,
-    tokens: Annotated[int, typer.Option(help="The most tokens of a text.")] = 128,
+    tokens: Annotated[
+        int | None, typer.Option(help="The most tokens of a text; 128 if the encoder takes them.")
+    ] = None,
     weights: Annotated[str, typer.Option(help="How matrices are stored: f16 or f8.")] = "f16",
     profile: Annotated[
         bool, typer.Option("--profile", help="Sample the cycle counters after each step.")
@@ -28,9 +32,10 @@ def compile(
 ) -> None:
     """Compile the encoder of a checkpoint into a package."""
     check_writable(output)
-    graph, parameters = encoder_graph(
-        named_checkpoint(checkpoint), batch, tokens, weights_format(weights)
-    )
+    format = weights_format(weights)
+    model = named_checkpoint(checkpoint)
+    most = min(_USUAL_TOKENS, model.config.most_tokens) if tokens is None else tokens
+    graph, parameters = encoder_graph(model, batch, most, format)
     made = built(graph, package_config(tiles, profile=profile), parameters)
     with made.application as application:
         write_package(application, output)

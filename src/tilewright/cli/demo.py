@@ -49,7 +49,7 @@ _PARTS = ("compute", "exchange", "sync")
 
 
 def demo(
-    tiles: Annotated[int, typer.Option(help="Tiles to use.")] = TILES,
+    tiles: Annotated[int, typer.Option(min=1, max=TILES, help="Tiles to use.")] = TILES,
 ) -> None:
     """Embed sentences on a whole emulated chip, and compare with a reference."""
     start = perf_counter()

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from tilewright.cli.terminal import print_lines
+
 
 def diff(
     old: Annotated[Path, typer.Argument(metavar="A", help="A package (.ipuexe).")],
@@ -16,5 +18,5 @@ def diff(
     with open_package(old) as first, open_package(new) as second:
         found = differences(first, second)
     if found:
-        print("\n".join(found))
+        print_lines(found)
         raise typer.Exit(1)

@@ -29,7 +29,7 @@ def embed(
         str, typer.Argument(help="A folder with a checkpoint, or the name of a package with one.")
     ],
     sentences: Annotated[list[str], typer.Argument(help="What to embed.")],
-    tiles: Annotated[int, typer.Option(help="Tiles to use.")] = TILES,
+    tiles: Annotated[int, typer.Option(min=1, max=TILES, help="Tiles to use.")] = TILES,
     batch: Annotated[
         int | None, typer.Option(help="Texts of a run; by default all, up to 8.")
     ] = None,

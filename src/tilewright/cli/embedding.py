@@ -87,8 +87,9 @@ def check_sentences(sentences: Sequence[str]) -> None:
     """Raises `TilewrightError` for those without text, by their numbers from 1 on."""
     empty = [number for number, text in enumerate(sentences, 1) if not text.strip()]
     if empty:
-        which = ", ".join(map(str, empty))
-        raise TilewrightError(f"sentence {which} of {len(sentences)} is empty; give some text")
+        which, of = ", ".join(map(str, empty)), f"of {len(sentences)}"
+        are = f"sentence {which} {of} is" if len(empty) == 1 else f"sentences {which} {of} are"
+        raise TilewrightError(f"{are} empty; give some text")
 
 
 def _batches(texts: TokenBatch, size: int) -> list[TokenBatch]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tilewright.cli.terminal import print_lines, printable
 from tilewright.errors import TilewrightError
 
 _Rows = list[dict[str, Any]]
@@ -57,14 +58,14 @@ def inspect(
         elif as_json:
             print(json.dumps(package_data(application), indent=2))
         else:
-            print(summary(application))
+            print(printable(summary(application)))
 
 
 def _print(rows: _Rows, line: Callable[[dict[str, Any]], str], as_json: bool) -> None:
     if as_json:
         print(json.dumps(rows, indent=2))
     elif rows:
-        print("\n".join(map(line, rows)))
+        print_lines([line(row) for row in rows])
     else:
         print("nothing")
 

@@ -153,13 +153,12 @@ def _combinations(kernel: Kernel, texts: Sequence[str]) -> Iterator[dict[str, in
 
 
 def _lines(kernel: Kernel, trial: Trial) -> Iterator[str]:
-    elements = kernel.elements(trial.sizes)
     microseconds = seconds(trial.cycles) * _MICROSECONDS
     off = 100 * (trial.predicted / trial.cycles - 1)
     verdict = "WRONG" if trial.faults else _agreement(kernel, trial)
     yield (
         f"{kernel.name} {_text(trial.sizes)}: {trial.cycles} cycles ({off:+.1f} % predicted, "
-        f"{microseconds:.2f} µs, {trial.cycles / elements:.3g} per element), {verdict}"
+        f"{microseconds:.2f} µs, {trial.cycles / trial.elements:.3g} per element), {verdict}"
     )
     yield from (f"  {fault}" for fault in trial.faults)
 
@@ -180,7 +179,7 @@ def _as_json(kernel: Kernel, trial: Trial) -> dict[str, object]:
         "sizes": dict(trial.sizes),
         "cycles": trial.cycles,
         "predicted": trial.predicted,
-        "elements": kernel.elements(trial.sizes),
+        "elements": trial.elements,
         "worst_error": trial.worst_error,
         "faults": list(trial.faults),
     }

@@ -3,13 +3,16 @@
 Faults are printed as one clear message.
 """
 
+import os
 import sys
+from contextlib import suppress
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from tilewright.cli.terminal import print_anything, printable
 from tilewright.errors import TilewrightError
 
 COMMANDS = {
@@ -32,6 +35,9 @@ COMMANDS = {
     "bench": "Run benchmarks and print their figures.",
 }
 """By name, with what help says. The module of the same name has a function, or an app, of it."""
+
+_INTERRUPTED = 130
+"""The status after Ctrl-C."""
 
 
 class _Commands(TyperGroup):
@@ -77,13 +83,48 @@ def _tilewright() -> None:
     """An open toolchain for Graphcore IPU21 processors."""
 
 
+def _end_at_once() -> NoReturn:
+    """Without waiting for threads, which may be in the midst of a minute of compiling."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, AttributeError):  # streams may be closed, or none
+            stream.flush()
+    os._exit(_INTERRUPTED)
+
+
 def main() -> None:
-    """Run the command line; a `TilewrightError` becomes a message and exit status 1."""
+    """Run the command line.
+
+    A `TilewrightError`, and what the system refuses, become a message and exit status 1.
+    """
+    print_anything()
     try:
-        app()
+        try:
+            app()
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except SystemExit as ended:
+        if ended.code == _INTERRUPTED:
+            _end_at_once()
+        raise
     except TilewrightError as error:
-        print(f"{error.heading}{error}", file=sys.stderr)
+        print(printable(f"{error.heading}{error}"), file=sys.stderr)
         sys.exit(1)
     except BrokenPipeError:  # the reader of our output went away: `tilewright disasm … | head`
         sys.stderr.close()
         sys.exit(141)
+    except OSError as error:  # a name that is too long, or no room for what we print
+        _drop_unwritten()
+        where = "" if error.filename is None else f"{error.filename}: "
+        what = f"{TilewrightError.heading}{where}{error.strerror or error}"
+        print(printable(what), file=sys.stderr)
+        sys.exit(1)
+
+
+def _drop_unwritten() -> None:
+    """Close an output that takes nothing more, or Python tries again at the end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with suppress(OSError):
+            sys.stdout.close()

@@ -26,7 +26,7 @@ def plan(
     graph: Annotated[
         str, typer.Argument(help=f"A graph's text file, or an example: {', '.join(EXAMPLES)}.")
     ],
-    tiles: Annotated[int, typer.Option(help="Tiles to plan for.")] = TILES,
+    tiles: Annotated[int, typer.Option(min=1, max=TILES, help="Tiles to plan for.")] = TILES,
     copies: Annotated[
         int, typer.Option(help="Most copies of each weight; 0 leaves it to the memory.")
     ] = 0,

@@ -1,17 +1,21 @@
 """`tilewright profile FILE`: where the cycles of a run go, measured beside planned."""
 
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from tilewright.cli.terminal import printable
 from tilewright.errors import TilewrightError
-from tilewright.files import FileError, check_writable
+from tilewright.files import FileError, check_writable, open_at_once
 from tilewright.package import Application, Profile, Role, open_package, read_profile
+from tilewright.package.message import MAGIC_AT, MAGIC_BYTES, magic_bytes
 from tilewright.profile import (
     PARTS,
     Analysis,
@@ -22,10 +26,6 @@ from tilewright.profile import (
     planned_profile,
     write_trace,
 )
-
-_PROFILE_MAGIC = b"IPUPROF"
-_MAGIC_AT = 16
-"""Behind the head of a Cap'n Proto message."""
 
 
 def profile(
@@ -53,6 +53,8 @@ def profile(
     as_json: Annotated[bool, typer.Option("--json", help="Print the same as JSON.")] = False,
 ) -> None:
     """Print where the cycles of a run go."""
+    if tiles is not None and perfetto is None:
+        raise TilewrightError("--tiles chooses tiles of a trace; give --perfetto OUT with it")
     if perfetto is not None:
         check_writable(perfetto)
     found, is_plan = _read(file, is_run)
@@ -99,7 +101,7 @@ def _cells(group: Group, parts: list[str], is_plan: bool) -> list[str]:
     planned = "" if group.planned is None else f"{group.planned:,}"
     ratio = f"{group.cycles / group.planned:.0%}" if group.planned else ""
     return [
-        group.name,
+        escape(printable(group.name, "")),
         f"{group.steps:,}",
         f"{group.cycles:,}",
         f"{group.share:.1%}",
@@ -114,7 +116,7 @@ def _cells(group: Group, parts: list[str], is_plan: bool) -> list[str]:
 
 def _read(file: Path, is_run: bool) -> tuple[Profile, bool]:
     """The profile of a file, and whether it is a plan's."""
-    if _head(file)[_MAGIC_AT:].startswith(_PROFILE_MAGIC):
+    if _head(file)[MAGIC_AT:] == magic_bytes("steps"):
         return read_profile(file), False
     with open_package(file) as application:
         plan = application.profile_plan
@@ -147,8 +149,8 @@ def _measured(application: Application) -> Profile:
 
 def _head(file: Path) -> bytes:
     try:
-        with file.open("rb") as opened:
-            return opened.read(_MAGIC_AT + len(_PROFILE_MAGIC))
+        with open(file, "rb", opener=open_at_once) as opened:
+            return opened.read(MAGIC_AT + MAGIC_BYTES)
     except OSError as error:
         raise FileError(f"cannot read {file}: {error.strerror}") from error
 
@@ -158,10 +160,10 @@ def _chosen(text: str, analysis: Analysis) -> list[int]:
         return [int(tile) for tile in analysis.steps.tiles.tile]
     tiles: list[int] = []
     for part in text.split(","):
-        first, _, last = part.partition("-")
-        if not (first.isdecimal() and (last or first).isdecimal()):
+        ids = re.fullmatch(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", part)
+        if ids is None or int(ids[2] or ids[1]) < int(ids[1]):
             raise TilewrightError(f"--tiles has '{part}'; expected ids like 0,5,64-127, or all")
-        tiles += range(int(first), int(last or first) + 1)
+        tiles += range(int(ids[1]), int(ids[2] or ids[1]) + 1)
     return tiles
 
 

@@ -1,9 +1,11 @@
 """`tilewright run FILE --input NAME=FILE.npy …`: a package on a device, with arrays."""
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import numpy as np
 import typer
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 
 from tilewright.cli.cycles import cycles_text
 from tilewright.cli.progress import progress
+from tilewright.cli.terminal import printable
 from tilewright.errors import TilewrightError
 from tilewright.files import FileError, check_writable, writing_atomically
 from tilewright.package import Role, open_package, write_profile
@@ -55,8 +58,8 @@ def run(
         places = _places(
             outputs or [], [name for name in names if plan is None or name != plan.tensor]
         )
-        for place in (*places.values(), *([] if profile is None else [profile])):
-            check_writable(place)
+        written = [*places.values(), *([] if profile is None else [profile])]
+        _check_written(written)
         limits = None if limit is None else Limits(mark=limit, completion=limit)
         with progress(), open_device(device, limits=limits) as opened:
             check_inputs(application, arrays)
@@ -79,7 +82,7 @@ def _read_array(place: Path) -> NDArray[Any]:
     except MemoryError as error:
         raise FileError(f"{place} holds an array that takes more memory than there is") from error
     except (ValueError, EOFError) as error:
-        raise FileError(f"{place} is no array in NumPy's .npy format: {error}") from error
+        raise FileError(f"{place} holds no numbers in NumPy's .npy format") from error
     if not isinstance(array, np.ndarray):
         raise FileError(f"{place} holds several arrays; expected one, in NumPy's .npy format")
     return array
@@ -106,23 +109,41 @@ def _places(texts: list[str], names: list[str]) -> dict[str, Path]:
     """Where outputs are written, by name; those that are not named are printed."""
     places: dict[str, Path] = {}
     for folder in (Path(text) for text in texts if "=" not in text):
-        places |= {name: folder / f"{name}.npy" for name in names}
+        places |= {name: folder / _file_name(name) for name in names}
     for name, place in _named_files([text for text in texts if "=" in text], "--output").items():
         if name not in names:
             raise TilewrightError(f"the package has no output '{name}'; it has: {', '.join(names)}")
         places[name] = place
-    for place in places.values():
-        if not place.parent.is_dir():
-            raise FileError(f"cannot write {place}: there is no folder {place.parent}")
     return places
+
+
+def _check_written(places: list[Path]) -> None:
+    """Whether all can be written, each to a file of its own."""
+    for place in places:
+        check_writable(place)
+    counts = Counter(place.resolve() for place in places if place.is_file() or not place.exists())
+    again = [str(place) for place, count in counts.items() if count > 1]
+    if again:
+        raise TilewrightError(f"{again[0]} would be written more than once")
+
+
+def _file_name(name: str) -> str:
+    """A file within a folder, whatever a tensor's name holds; names that differ give others."""
+    safe = "".join(each if _is_plain(each) else quote(each, safe="") for each in name)
+    return (f"%2E{safe[1:]}" if safe.startswith(".") else safe) + ".npy"
+
+
+def _is_plain(character: str) -> bool:
+    return character.isprintable() and character not in "/\\%"
 
 
 def _put(outputs: Mapping[str, NDArray[Any]], places: Mapping[str, Path]) -> None:
     for name, array in outputs.items():
         shape = " × ".join(map(str, array.shape)) or "scalar"
+        what = printable(f"{name}: {array.dtype} {shape}", "")
         if name in places:
             with writing_atomically(places[name]) as file:
                 np.save(file, array, allow_pickle=False)
-            print(f"{name}: {array.dtype} {shape} → {places[name]}")
+            print(f"{what} → {printable(str(places[name]), '')}")
         else:
-            print(f"{name}: {array.dtype} {shape}\n{array}")
+            print(f"{what}\n{array}")

@@ -27,6 +27,8 @@ from tilewright.emulator.kernel import DEFAULT_CYCLE_LIMIT, KernelRun, Operand
 from tilewright.emulator.kernel import run_kernel as run_image
 
 _ASSEMBLY = (".S", ".s")
+_FRAMES = Path(__file__).parent / "kernels"
+"""Where a kernel finds frames such as `vector.inc`, wherever it lies itself."""
 
 
 def run_kernel(
@@ -49,6 +51,11 @@ def run_kernel(
     return run_image(
         image, symbol, operands, addresses=addresses, cycle_limit=cycle_limit, engine=engine
     )
+
+
+def assemble_kernel(source: Path) -> ObjectFile:
+    """The object of a kernel's assembly, which may include the frames of shipped ones."""
+    return assemble_file(source, include_folders=[_FRAMES]).object
 
 
 def tile_image(image: Image) -> TileImage:
@@ -106,5 +113,5 @@ def _objects(entry: Path | ObjectFile) -> list[ObjectFile]:
     if isinstance(entry, ObjectFile):
         return [entry]
     if entry.suffix in _ASSEMBLY:
-        return [assemble_file(entry).object]
+        return [assemble_kernel(entry)]
     return read_inputs(entry)

@@ -120,6 +120,12 @@ _ANY_STOPPED = sum(
 """Set in a status if any context is in state 2 or 3."""
 
 
+def has_excepted(words: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Whether a context has excepted, or exchange or memory are in error, by tiles' statuses."""
+    found: NDArray[np.bool_] = words & np.uint32(_ANY_STOPPED | EXCHANGE_ERROR | _MEMORY_ERROR) != 0
+    return found
+
+
 class Debugger:
     """The debug registers of a device's tiles, by physical id."""
 
@@ -146,8 +152,7 @@ class Debugger:
 
     def excepted_tiles(self) -> NDArray[np.intp]:
         """Tiles that have a context that has excepted, or whose exchange or memory is in error."""
-        errors = _ANY_STOPPED | EXCHANGE_ERROR | _MEMORY_ERROR
-        return np.flatnonzero(self.status_words() & np.uint32(errors))
+        return np.flatnonzero(has_excepted(self.status_words()))
 
     # -- contexts that stand still --------------------------------------------------------------
 

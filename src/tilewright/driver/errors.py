@@ -25,10 +25,16 @@ class ProtocolError(DriverError):
 
 
 class DeviceTimeout(DriverError):
-    """The device did not do in time what was waited for; it may be well after a reset.
+    """The device did not do in time what was waited for.
 
-    This alone justifies to repeat an attempt, from the reset on.
+    If it `may_recover`, this alone justifies to repeat an attempt, from the reset on.
     """
+
+    def __init__(
+        self, message: str, report: "FailureReport | None" = None, *, may_recover: bool = True
+    ) -> None:
+        self.may_recover = may_recover
+        super().__init__(message, report)
 
 
 class DeviceHang(DriverError):

@@ -4,7 +4,7 @@ A tile that waits at a barrier looks like one that is not active, so the report 
 or have excepted.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,10 +18,11 @@ from tilewright.driver.debug import (
     ReceiveError,
     context_name,
     decode_status,
+    has_excepted,
 )
 from tilewright.driver.errors import DriverError
 from tilewright.driver.registers import SyncGroup
-from tilewright.package import Application, Debug, Place, TileImages
+from tilewright.package import Application, Debug, PackageError, Place, TileImages
 from tilewright.target.debug import ContextStatus, DebugRegister
 from tilewright.target.geometry import LOADER_FRAME_END
 
@@ -36,15 +37,16 @@ _COMPARED_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class ContextReport:
-    """A context that has excepted: where, why, and with what in $m0 to $m11."""
+    """A context that has excepted, or runs: where, why, and with what in $m0 to $m11."""
 
     context: int
     exception: ExceptionType
+    """`NONE` for one that runs: it was stopped to be looked at."""
     pc: int
     place: Place | None
     """What the package's debug tables know of the program counter."""
     caller: Place | None
-    """What they know of the call that the supervisor is in, where operations share that code."""
+    """What they know of the call that the supervisor is in, where others share that code."""
     loader_check: str | None
     """In the tile loader: the check that failed, which the loader names by $m1."""
     registers: tuple[int, ...]
@@ -63,7 +65,8 @@ class ContextReport:
         where = f" in {self.place}" if self.place is not None and str(self.place) else ""
         where += f", called by {self.caller}" if self.caller is not None else ""
         where += f", check '{self.loader_check}' of the tile loader" if self.loader_check else ""
-        return f"{context_name(self.context)} at pc {self.pc:#x}{where}: {self.exception.name}"
+        why = self.exception.name if self.exception else "running"
+        return f"{context_name(self.context)} at pc {self.pc:#x}{where}: {why}"
 
     def __str__(self) -> str:
         lines = [self.heading]
@@ -93,11 +96,8 @@ class TileReport:
     @property
     def headings(self) -> tuple[str, ...]:
         """What is wrong, in short, and which contexts run."""
-        running = [
-            context_name(context)
-            for context, state in enumerate(self.states)
-            if state == ContextStatus.ACTIVE
-        ]
+        told = {each.context for each in self.contexts}
+        running = [context_name(each) for each in running_contexts(self.states) if each not in told]
         runs = [f"running: {', '.join(running)}"] if running else []
         return (*(each.heading for each in self.contexts), *runs)
 
@@ -114,18 +114,25 @@ class TileReport:
         return "\n".join(lines)
 
 
+def running_contexts(states: tuple[ContextStatus, ...]) -> list[int]:
+    """The contexts that run, of a tile's."""
+    return [context for context, state in enumerate(states) if state == ContextStatus.ACTIVE]
+
+
 @dataclass(frozen=True, slots=True)
 class FailureReport:
     """The device after a failure.
 
     `marks` are those of the loader's and the program's host sync, `tiles` the first that are not
-    quiet, `others` how many more there are, `findings` what the transport itself knows.
+    quiet, `others` how many more there are, `findings` what the transport itself knows, `unnamed`
+    why code has no names, if the package's debug tables cannot be read.
     """
 
     marks: tuple[int, ...]
     tiles: tuple[TileReport, ...]
     others: int
     findings: tuple[str, ...]
+    unnamed: str | None = None
 
     def __str__(self) -> str:
         marks = ", ".join(
@@ -148,6 +155,8 @@ class FailureReport:
         for finding in self.findings:
             first, *more = finding.splitlines()
             lines += [f"the device's side: {first}", *(f"  {line}" for line in more)]
+        if self.unnamed is not None:
+            lines.append(f"code has no names: {self.unnamed}")
         return "\n".join(lines)
 
 
@@ -159,16 +168,25 @@ def examine(
     Tiles that have excepted come first, then those that run.
     """
     words = board.debugger.status_words()
-    has_excepted = np.isin(np.arange(len(words)), board.debugger.excepted_tiles())
     chosen = np.flatnonzero(words != 0)
-    chosen = chosen[np.argsort(~has_excepted[chosen], kind="stable")]
-    reader = _Reader(board.debugger, application.debug, TileImages(application), loader)
+    chosen = chosen[np.argsort(~has_excepted(words[chosen]), kind="stable")]
+    debug, unnamed = _debug(application)
+    reader = _Reader(board.debugger, debug, TileImages(application), loader)
     return FailureReport(
         tuple(board.mark(group) for group in SyncGroup),
         tuple(reader.tile(tile, int(words[tile])) for tile in chosen[:MOST_TILES].tolist()),
         max(len(chosen) - MOST_TILES, 0),
         board.transport.findings(),
+        unnamed,
     )
+
+
+def _debug(application: Application) -> tuple[Debug | None, str | None]:
+    """The debug tables, or else why they cannot be read: a failure has to be told all the same."""
+    try:
+        return application.debug, None
+    except PackageError as error:
+        return None, str(error).splitlines()[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +204,10 @@ class _Reader:
         try:
             for context in status.excepted:
                 contexts.append(self._context(tile, context))
+            for context in () if contexts else running_contexts(status.states):
+                with self.debugger.stopped(tile, context):
+                    report = self._context(tile, context)
+                contexts.append(replace(report, exception=ExceptionType.NONE))
         except DriverError as error:
             unread = str(error)
         return TileReport(
@@ -207,7 +229,6 @@ class _Reader:
         )
         exception = debugger.exception(tile, context)
         place = debug.place(tile, pc) if debug is not None else None
-        is_shared = place is not None and place.operation is None
         check = None
         if self.loader is not None and exception is ExceptionType.PATCHED_BREAK_1:
             check = self.loader.symbol(registers[1]) or hex(registers[1])
@@ -216,18 +237,22 @@ class _Reader:
             exception,
             pc,
             place,
-            self._caller(tile, context, registers) if is_shared else None,
+            self._caller(tile, context, place, registers) if place is not None else None,
             check,
             registers,
             self._changed(tile, context, pc) if self.loader is None else (),
         )
 
-    def _caller(self, tile: int, context: int, registers: tuple[int, ...]) -> Place | None:
-        """The call that a tile's supervisor is in, if it can be found and belongs to some work.
+    def _caller(
+        self, tile: int, context: int, place: Place, registers: tuple[int, ...]
+    ) -> Place | None:
+        """The call that a tile's supervisor is in, if it is in one and it can be found.
 
         If a worker has excepted, the supervisor waits for it, and is stopped to be asked.
         """
         assert self.debug is not None
+        if place.operation is not None:
+            return None
         link = registers[_LINK]
         if context != SUPERVISOR:
             try:
@@ -238,7 +263,7 @@ class _Reader:
         if link < _CALL_BYTES:
             return None
         caller = self.debug.place(tile, link - _CALL_BYTES)
-        return caller if caller.operation is not None else None
+        return caller if caller.symbol not in (None, place.symbol) else None
 
     def _changed(self, tile: int, context: int, pc: int) -> tuple[int, ...]:
         """Where the words around `pc` are not those that were loaded."""

@@ -87,19 +87,25 @@ class Program:
             yield
         except TilesExcepted:
             raise TileError(examine(self._board, self._application, loader)) from None
-        except (DeviceTimeout, DeviceHang, ProtocolError) as error:
+        except DeviceTimeout as error:
+            report = examine(self._board, self._application, loader)
+            may_recover = self._board.transport.may_recover
+            raise DeviceTimeout(str(error), report, may_recover=may_recover) from error
+        except (DeviceHang, ProtocolError) as error:
             report = examine(self._board, self._application, loader)
             raise type(error)(str(error), report) from error
 
 
 def repeated_once(attempt: Callable[[], ResultT], between: Callable[[], None]) -> ResultT:
-    """The result of an attempt, which is repeated after a time-out, once.
+    """The result of an attempt, which is repeated after a time-out, once, if that may help.
 
     An attempt is a whole one, from opening the device on, so that nothing goes on in a state that
     is known in part. Other errors are not repeated: they would come again. `between` cleans up.
     """
     try:
         return attempt()
-    except DeviceTimeout:
+    except DeviceTimeout as error:
+        if not error.may_recover:
+            raise
         between()
     return attempt()

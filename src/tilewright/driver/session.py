@@ -22,12 +22,10 @@ from tilewright.driver.registers import (
     SyncGroup,
 )
 from tilewright.driver.waiting import wait_until
-from tilewright.package import Application, EntryPoint, Group, HostPlan
+from tilewright.package import STOP_COMMAND, Application, EntryPoint, Group, HostPlan
 
 U8 = NDArray[np.uint8]
 
-STOP_COMMAND = 0
-"""Ends a program that asks for commands; no entry point has it."""
 _PROGRAM = SyncGroup.PROGRAM
 _START_SECONDS = 1e-3
 """Enough for all tiles to come to their first host sync. Its mark reads as 0 before, too, and if it

@@ -37,6 +37,10 @@ class Transport(Protocol):
     def clock(self) -> Clock:
         """The time by which limits of waiting are meant."""
 
+    @property
+    def may_recover(self) -> bool:
+        """Whether a reset may help after a time-out: an emulated device does the same again."""
+
     def read(self, offset: int) -> int: ...
 
     def write(self, offset: int, value: int) -> None: ...

@@ -2,9 +2,9 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
-from tilewright.driver.errors import DeviceTimeout
+from tilewright.driver.errors import DeviceTimeout, DriverError
 from tilewright.driver.transport import Clock
 
 
@@ -12,7 +12,8 @@ from tilewright.driver.transport import Clock
 class Limits:
     """How long to wait for what, in seconds of the device's clock.
 
-    The defaults are those with which a third party's stack drives cards.
+    The defaults are those with which a third party's stack drives cards. Raises `DriverError`
+    for what is no length of time.
     """
 
     auto_loader: float = 2.0
@@ -22,6 +23,14 @@ class Limits:
     completion: float = 10.0
     poll: float = 100e-6
     """Between two looks."""
+
+    def __post_init__(self) -> None:
+        for limit in fields(self):
+            seconds = getattr(self, limit.name)
+            if not seconds >= 0:  # nor is what is no number
+                raise DriverError(
+                    f"the limit '{limit.name}' is {seconds:g} s; it cannot be below 0"
+                )
 
 
 class SystemClock:

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from tilewright.emulator.disassembly import describe_fault
+from tilewright.emulator.disassembly import describe_code, describe_fault
 from tilewright.emulator.engines import Engine, tile_maker
 from tilewright.emulator.images import TileImage
 from tilewright.emulator.memory import TileMemory
 from tilewright.emulator.reference.tile import ReferenceTile, Stop, Stopped
 from tilewright.errors import TilewrightError
-from tilewright.isa import FORM_BY_NAME, encode
+from tilewright.isa import FORM_BY_NAME, Mode, encode
 from tilewright.target.csr import CSRS
 from tilewright.target.geometry import (
     ELEMENT_SIZE,
@@ -77,7 +77,8 @@ def run_kernel(
 
     Arrays are placed in region 1, past what the image holds there, each from the start of a pair of
     memory elements of its own; or at the `addresses` given. Raises `KernelError` if the kernel
-    faults, waits for other tiles, or is still running after `cycle_limit` cycles.
+    faults, waits for other tiles, is still running after `cycle_limit` cycles, or returns while
+    workers run or with another stack pointer.
     """
     if symbol not in image.symbols:
         raise KernelError(f"the image has no symbol {symbol}")
@@ -94,7 +95,9 @@ def run_kernel(
     stopped = tile.run(cycle_limit)
     returned = stopped.reason is Stop.FAULT and stopped.context == 0 and stopped.pc == _RETURN_TRAP
     if not returned:
-        raise KernelError(_explain(stopped, symbol, cycle_limit, memory, image))
+        raise KernelError(f"{symbol} {_explain(tile, stopped, cycle_limit, memory, image)}")
+    if left := _left_undone(tile):
+        raise KernelError(f"{symbol} {left}")
     arrays = [
         None if isinstance(operand, int | np.integer) else _read(memory, operand, place)
         for operand, place in zip(operands, places, strict=True)
@@ -167,18 +170,55 @@ def _read(memory: TileMemory, operand: NDArray[Any] | Output, place: int) -> NDA
     return np.frombuffer(content, operand.dtype).reshape(operand.shape).copy()
 
 
+def _left_undone(tile: ReferenceTile) -> str:
+    """What a kernel that has returned owes its caller."""
+    if busy := _busy(tile):
+        return (
+            f"returns while {_workers(busy)} still running: it has to wait for them, with "
+            "'sync TEXCH_SYNCZONE_LOCAL' before 'br $lr'"
+        )
+    stack = int(tile.state["supervisor"]["m"][_STACK])
+    if stack != STACK_TOP:
+        return f"returns with another stack pointer: $m11 ($sp) was {STACK_TOP:#x}, is {stack:#x}"
+    return ""
+
+
 def _explain(
-    stopped: Stopped, symbol: str, limit: int, memory: TileMemory, image: TileImage
+    tile: ReferenceTile, stopped: Stopped, limit: int, memory: TileMemory, image: TileImage
 ) -> str:
     match stopped.reason:
         case Stop.LIMIT:
-            return f"{symbol} is still running after {limit} cycles"
+            return f"is still running after {limit} cycles: {_standing(tile, memory, image)}"
         case Stop.SYNC:
-            return f"{symbol} waits at sync {stopped.zone}, but a kernel runs on one tile alone"
+            return f"waits at sync {stopped.zone}, but a kernel runs on one tile alone"
         case Stop.ROW_END:
             raise AssertionError("rows end only after a barrier, and no barrier was passed")
         case Stop.BREAK:
             raise AssertionError("nobody observes the tile of a kernel")
         case Stop.FAULT:
-            fault = describe_fault(stopped, memory, 0, image)
-            return f"{symbol} stopped in cycle {stopped.cycle}: {fault}"
+            return f"stopped in cycle {stopped.cycle}: {describe_fault(stopped, memory, 0, image)}"
+
+
+def _standing(tile: ReferenceTile, memory: TileMemory, image: TileImage) -> str:
+    """Where the supervisor is, or the first of the workers that it waits for.
+
+    While all of them run, it cannot issue.
+    """
+    busy = _busy(tile)
+    if not busy or not (tile.schedule["awaits_workers"] or len(busy) == WORKERS):
+        pc = int(tile.state["supervisor"]["pc"])
+        code = describe_code(memory, 0, pc, Mode.SUPERVISOR, image)
+        return f"the supervisor is at {pc:#x}{code}"
+    pc = int(tile.state["workers"][busy[0]]["pc"])
+    code = describe_code(memory, 0, pc, Mode.WORKER, image)
+    return f"{_workers(busy)} running, worker {busy[0]} is at {pc:#x}{code}"
+
+
+def _busy(tile: ReferenceTile) -> list[int]:
+    busy = int(tile.schedule["busy"])
+    return [worker for worker in range(WORKERS) if busy >> worker & 1]
+
+
+def _workers(numbers: Sequence[int]) -> str:
+    listed = ", ".join(map(str, numbers))
+    return f"worker {listed} is" if len(numbers) == 1 else f"workers {listed} are"

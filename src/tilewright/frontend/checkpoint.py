@@ -15,17 +15,18 @@ from tilewright.frontend.inventory import (
     TYPES,
     WORDS,
     expected_tensors,
+    find_prefix,
     is_ignored,
     plain_name,
 )
 from tilewright.frontend.json_files import read_settings, shown
 from tilewright.frontend.modules import SentenceModel, check_pooled_width, read_modules
-from tilewright.frontend.tensor_file import TensorFile, open_tensors, supported_dtypes
+from tilewright.frontend.sharding import find_tensors
+from tilewright.frontend.tensor_file import StoredTensor, supported_dtypes
 from tilewright.frontend.tokenising import TextTokeniser, TokenBatch, open_tokeniser
 from tilewright.graph import Shape
 
 LARGEST_HALF = float(np.finfo(np.float16).max)
-SUFFIX = ".safetensors"
 
 Floats = NDArray[np.float32]
 
@@ -48,9 +49,13 @@ class Checkpoint:
 
     @property
     def most_tokens(self) -> int:
-        """The longest text, in tokens: the least of the limits that the files state."""
-        limits = (self.config.most_tokens, self.sentence.most_tokens, self.tokeniser.most_tokens)
-        return min(limit for limit in limits if limit is not None)
+        """The longest text, in tokens.
+
+        The limit of the sentence model counts, or else that of the tokeniser, as far as the encoder
+        has positions.
+        """
+        stated = self.sentence.most_tokens or self.tokeniser.most_tokens
+        return min(stated or self.config.most_tokens, self.config.most_tokens)
 
     def tokenise(self, texts: Sequence[str], tokens: int | None = None) -> TokenBatch:
         """`texts` as numbers, cut and filled up to `tokens`, by default to the longest of them.
@@ -103,7 +108,7 @@ def _load(path: Path, faults: list[str]) -> Checkpoint | None:
     )
     if config is not None and tokeniser is not None:
         _check_tokeniser(tokeniser, config, faults)
-    file = _open_file(path, sentence.transformer, faults)
+    file = find_tensors(path, sentence.transformer, faults)
     if config is None and file is not None:
         faults.append("the tensors were not compared: the encoder's sizes are not known")
     if config is None or file is None:
@@ -136,34 +141,21 @@ def _name(path: Path) -> str:
     return names[0] if names else "model"
 
 
-def _open_file(path: Path, folder: Path, faults: list[str]) -> TensorFile | None:
-    if path.is_file():
-        return open_tensors(path, faults)
-    found = sorted(each for each in folder.glob(f"*{SUFFIX}") if each.is_file())
-    usual = [each for each in found if each.stem == "model"]
-    if len(found) == 1 or usual:
-        return open_tensors((usual or found)[0], faults)
-    if found:
-        names = ", ".join(each.name for each in found)
-        faults.append(f"there are several safetensors files ({names}); name one of them")
-    else:
-        faults.append(f"there is no safetensors file in {folder}; other formats are not read")
-    return None
-
-
 def _read_tensors(
-    file: TensorFile, config: EncoderConfig, faults: list[str]
+    file: Mapping[str, StoredTensor], config: EncoderConfig, faults: list[str]
 ) -> tuple[dict[str, Floats], tuple[str, ...]]:
-    """The encoder's tensors by BERT's names, and those that it does not need by the file's."""
+    """The encoder's tensors by BERT's names, and the names of those in the file that it ignores."""
     before = len(faults)
-    family = config.family
-    plain = {name: plain_name(name, family) for name in file.tensors}
-    ignored = tuple(name for name in file.tensors if is_ignored(plain[name]))
+    prefix = find_prefix(file, config.family, faults)
+    if len(faults) > before:
+        return {}, ()
+    plain = {name: plain_name(name, prefix, config.family) for name in file}
+    ignored = tuple(name for name in file if is_ignored(plain[name]))
     stored = _by_plain_name(
         {name: each for name, each in plain.items() if not is_ignored(each)}, faults
     )
     shapes = expected_tensors(config)
-    own = {name: family.tensor(name) for name in shapes}
+    own = {name: config.family.tensor(name) for name in shapes}
     for name, shape in shapes.items():
         _compare(own[name], stored.get(own[name]), shape, file, faults)
     needed = set(own.values())
@@ -174,7 +166,7 @@ def _read_tensors(
     ]
     if len(faults) > before:
         return {}, ignored
-    tensors = {name: file.read(stored[own[name]]) for name in shapes}
+    tensors = {name: file[stored[own[name]]].read() for name in shapes}
     _check_numbers(tensors, own, faults)
     return tensors, ignored
 
@@ -192,12 +184,16 @@ def _by_plain_name(plain: Mapping[str, str], faults: list[str]) -> dict[str, str
 
 
 def _compare(
-    wanted: str, name: str | None, shape: Shape, file: TensorFile, faults: list[str]
+    wanted: str,
+    name: str | None,
+    shape: Shape,
+    file: Mapping[str, StoredTensor],
+    faults: list[str],
 ) -> None:
     if name is None:
         faults.append(f"tensor {wanted} is missing; it should be {list(shape)}")
         return
-    tensor = file.tensors[name]
+    tensor = file[name]
     if tensor.shape != shape:
         faults.append(f"tensor {name} is {list(tensor.shape)}, expected {list(shape)}")
     if not tensor.is_float:

@@ -11,6 +11,8 @@ MOST_LAYERS = 1024
 MOST_WIDTH = 1 << 16
 MOST_ROWS = 1 << 24
 """Of a table of embeddings. These bounds only keep absurd files from costing memory or time."""
+LEAST_EPSILON, MOST_EPSILON = 1e-30, 1e30
+"""Of a norm: with 0, rows that are all alike, such as those that fill a batch up, become NaN."""
 
 
 class Activation(Enum):
@@ -95,7 +97,7 @@ def read_config(settings: Settings) -> EncoderConfig | None:
         heads=settings.whole(family.setting("num_attention_heads"), most=MOST_WIDTH),
         inner=settings.whole(family.setting("intermediate_size"), most=MOST_WIDTH),
         activation=ACTIVATIONS[activation or "gelu"],
-        epsilon=settings.number("layer_norm_eps", 1e-12),
+        epsilon=settings.number("layer_norm_eps", 1e-12, least=LEAST_EPSILON, most=MOST_EPSILON),
         words=settings.whole("vocab_size", most=MOST_ROWS),
         positions=settings.whole("max_position_embeddings", most=MOST_ROWS),
         types=settings.whole("type_vocab_size", 2, most=MOST_ROWS) if family.has_types else 0,

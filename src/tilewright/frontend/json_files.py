@@ -1,7 +1,6 @@
 """Reading small JSON files that nobody vouches for: size, depth and kinds of values are checked."""
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ class Settings:
 
     What is missing or of the wrong kind becomes a line in `faults`, and the answer is then the
     default, or a harmless number of the right kind, so that reading can go on to the next fault.
+    Null counts as missing.
     """
 
     name: str
@@ -33,19 +33,21 @@ class Settings:
         self._refuse(key, value, f"a whole number from {least} to {most}")
         return least
 
-    def number(self, key: str, default: float) -> float:
-        """A finite number that is not negative."""
+    def number(self, key: str, default: float, *, least: float, most: float) -> float:
+        """A number from `least` to `most`."""
         value = self._value(key, default)
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf:
-            return float(min(value, 1e300))  # whole numbers of JSON have no limit
-        self._refuse(key, value, "a finite number that is not negative")
+        if (
+            isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and least <= value <= most
+        ):
+            return float(value)
+        self._refuse(key, value, f"a number from {least:g} to {most:g}")
         return default
 
     def flag(self, key: str, default: bool) -> bool:
-        """True or false; null counts as the default."""
+        """True or false."""
         value = self._value(key, default)
-        if value is None:
-            return default
         if not isinstance(value, bool):
             self._refuse(key, value, "true or false")
         return value is True
@@ -64,7 +66,7 @@ class Settings:
         known = tuple(options)
         if isinstance(value, str) and value in known:
             return value
-        found = f"is {quoted(value)}" if key in self.values else "is missing"
+        found = "is missing" if value is None else f"is {quoted(value)}"
         self.fault(key, f"{found}; supported: {', '.join(known)}")
         return None
 
@@ -73,10 +75,11 @@ class Settings:
         self.faults.append(f"{self.name}: {key} {message}")
 
     def _value(self, key: str, default: Any) -> Any:
-        return self.values.get(key, default)
+        value = self.values.get(key)
+        return default if value is None else value
 
     def _refuse(self, key: str, value: Any, expected: str) -> None:
-        if key not in self.values:
+        if self.values.get(key) is None:
             self.fault(key, f"is missing; it must be {expected}")
         else:
             self.fault(key, f"is {quoted(value)}; it must be {expected}")

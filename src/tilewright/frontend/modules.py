@@ -10,6 +10,8 @@ from tilewright.frontend.json_files import Settings, quoted, read_json, read_set
 
 MODULES = "modules.json"
 _MOST_TOKENS = 1 << 24
+_NAMED_AFTER = ("bert", "roberta", "distilbert", "camembert", "xlm-roberta")
+"""What the file of limits was named after, at some time; the first that is there counts."""
 
 
 class Pooling(Enum):
@@ -136,6 +138,8 @@ def _poolings(settings: Settings) -> tuple[Pooling, ...]:
     by_key = {each.key: each for each in Pooling}
     flags = [key for key in settings.values if key.startswith("pooling_mode_")]
     asked = {key for key in flags if settings.flag(key, False)}
+    if settings.flag(Pooling.MEAN.key, True):  # which it is in sentence-transformers
+        asked.add(Pooling.MEAN.key)
     for key in sorted(asked - by_key.keys()):
         settings.fault(shown(key), f"is true; supported are {', '.join(by_key)}")
     if not asked:
@@ -145,9 +149,11 @@ def _poolings(settings: Settings) -> tuple[Pooling, ...]:
 
 def _limits(folder: Path, transformer: Path, faults: list[str]) -> tuple[bool, int | None]:
     """Whether text is lowered first, and how many tokens the model wants at most."""
-    if not (transformer / "sentence_bert_config.json").exists():
+    names = [f"sentence_{kind}_config.json" for kind in _NAMED_AFTER]
+    present = [name for name in names if (transformer / name).exists()]
+    if not present:
         return False, None
-    settings = _settings(folder, transformer, "sentence_bert_config.json", faults)
+    settings = _settings(folder, transformer, present[0], faults)
     if settings is None:
         return False, None
     most = None

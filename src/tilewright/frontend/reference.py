@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.frontend.checkpoint import Checkpoint
-from tilewright.frontend.config import Activation
+from tilewright.frontend.config import Activation, EncoderConfig
 from tilewright.frontend.modules import Pooling
 from tilewright.frontend.tokenising import TokenBatch
 
@@ -34,7 +34,7 @@ def reference_vectors(checkpoint: Checkpoint, texts: TokenBatch) -> Floats:
 
 def _encode(checkpoint: Checkpoint, ids: NDArray[np.int32], types: NDArray[np.int32]) -> Floats:
     t, config = checkpoint.tensors, checkpoint.config
-    positions = config.first_position + np.arange(len(ids))
+    positions = _positions(config, ids)
     x = t["embeddings.word_embeddings.weight"][ids]
     x = x + t["embeddings.position_embeddings.weight"][positions]
     if config.types:
@@ -49,6 +49,17 @@ def _encode(checkpoint: Checkpoint, ids: NDArray[np.int32], types: NDArray[np.in
         f = _linear(checkpoint, f"{at}.output.dense", f)
         x = _norm(checkpoint, f"{at}.output.LayerNorm", x + f)
     return x
+
+
+def _positions(config: EncoderConfig, ids: NDArray[np.int32]) -> list[int]:
+    """One after the other; in RoBERTa behind the number of padding, which itself has no place."""
+    if not config.family.positions_after_padding:
+        return list(range(len(ids)))
+    padding, positions, last = config.padding_token, [], config.padding_token
+    for token in ids:
+        last += token != padding
+        positions.append(padding if token == padding else last)
+    return positions
 
 
 def _attention(checkpoint: Checkpoint, at: str, x: Floats) -> Floats:

@@ -5,9 +5,7 @@ know no bfloat16.
 """
 
 import json
-import math
 import struct
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -28,34 +26,23 @@ _STORED = MappingProxyType({"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<
 _LENGTH = struct.Struct("<Q")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StoredTensor:
-    """A tensor's format by safetensors' name for it, its shape, its place in the file in bytes."""
+    """A tensor of a file: its format by safetensors' name for it, its shape, its bytes (mapped)."""
 
     dtype: str
     shape: Shape
-    start: int
+    content: NDArray[np.uint8]
 
     @property
     def is_float(self) -> bool:
-        """Whether `TensorFile.read` takes it."""
+        """Whether `read` takes it."""
         return self.dtype in _STORED
 
-
-@dataclass(frozen=True, slots=True)
-class TensorFile:
-    """An open safetensors file: its tensors by name."""
-
-    tensors: Mapping[str, StoredTensor]
-    content: NDArray[np.uint8]
-
-    def read(self, name: str) -> NDArray[np.float32]:
-        """A tensor in float32, in memory of its own; float64 is rounded."""
-        tensor = self.tensors[name]
-        stored = np.dtype(_STORED[tensor.dtype])
-        stop = tensor.start + math.prod(tensor.shape) * stored.itemsize
-        numbers = self.content[tensor.start : stop].copy().view(stored).reshape(tensor.shape)
-        if tensor.dtype == "BF16":
+    def read(self) -> NDArray[np.float32]:
+        """The numbers in float32, in memory of their own; float64 is rounded."""
+        numbers = self.content.copy().view(_STORED[self.dtype]).reshape(self.shape)
+        if self.dtype == "BF16":
             return (numbers.astype(np.uint32) << 16).view(np.float32)
         with np.errstate(over="ignore"):  # infinities are found with those of the file
             return np.asarray(numbers, np.float32)
@@ -66,8 +53,11 @@ def supported_dtypes() -> str:
     return ", ".join(_STORED)
 
 
-def open_tensors(path: Path, faults: list[str]) -> TensorFile | None:
-    """The file at `path`; `None`, and a line in `faults`, if it is not a sound safetensors file."""
+def open_tensors(path: Path, faults: list[str]) -> dict[str, StoredTensor] | None:
+    """The tensors of the file at `path`, by name.
+
+    `None`, and a line in `faults`, if it is not a sound safetensors file.
+    """
     try:
         start = _data_start(path)
         with safe_open(path, framework="np"):
@@ -77,12 +67,13 @@ def open_tensors(path: Path, faults: list[str]) -> TensorFile | None:
     except (OSError, SafetensorError, ValueError, RecursionError) as fault:
         faults.append(f"{path.name}: {shown(str(fault))}")
         return None
-    tensors = {
-        name: StoredTensor(entry["dtype"], tuple(entry["shape"]), start + entry["data_offsets"][0])
-        for name, entry in header.items()
-        if name != "__metadata__"
-    }
-    return TensorFile(MappingProxyType(tensors), content)
+    tensors = {}
+    for name, entry in header.items():
+        if name != "__metadata__":
+            first, last = entry["data_offsets"]
+            place = content[start + first : start + last]
+            tensors[name] = StoredTensor(entry["dtype"], tuple(entry["shape"]), place)
+    return tensors
 
 
 def _data_start(path: Path) -> int:

@@ -19,6 +19,7 @@ VOCABULARY = "vocab.txt"
 WORD_PIECES = ("bert", "distilbert")
 """Kinds of models whose tokeniser is BERT's, so that a list of words is enough."""
 TOKENISER_SETTINGS = "tokenizer_config.json"
+_OTHER_TOKENISERS = ("vocab.json", "merges.txt", "sentencepiece.bpe.model", "spiece.model")
 
 MOST_TOKENISER_BYTES = 64 << 20
 """Those with 250,000 words in many languages have some 17 MB."""
@@ -66,12 +67,13 @@ class TextTokeniser:
     """
 
     def __init__(
-        self, tokenizer: Tokenizer, padding_token: int, lower_case: bool, most_tokens: int | None
+        self, tokenizer: Tokenizer, padding_token: int, lower_case: bool, settings: Settings
     ) -> None:
         self._tokenizer = tokenizer
         self._padding_token = padding_token
         self._lower_case = lower_case
-        self.most_tokens = most_tokens
+        self._cut_side = settings.choice("truncation_side", ("right", "left"), "right") or "right"
+        self.most_tokens = _stated_limit(settings)
         tokenizer.no_padding()
         sample = tokenizer.encode("text")
         vocabulary: dict[str, int] = tokenizer.get_vocab(with_added_tokens=True)
@@ -90,7 +92,8 @@ class TextTokeniser:
                 f"{most} tokens leave no room for text: the tokeniser itself adds "
                 f"{self.special_tokens}; ask for {self.special_tokens + 1} or more"
             )
-        encodings = self._encode([self._plain(text) for text in _listed(texts)], most)
+        plain = [self._plain(text, number) for number, text in enumerate(_listed(texts))]
+        encodings = self._encode(plain, most)
         counts = np.array([len(each) for each in encodings], np.int32)
         for wrong in np.flatnonzero((counts == 0) | (counts > most)):
             raise TextError(f"text {wrong} has {counts[wrong]} tokens, not 1 to {most}")
@@ -103,7 +106,7 @@ class TextTokeniser:
         return TokenBatch(ids, types, counts, truncated)
 
     def _encode(self, texts: list[str], most: int) -> list[Encoding]:
-        self._tokenizer.enable_truncation(most)
+        self._tokenizer.enable_truncation(most, direction=self._cut_side)
         try:
             with _library_errors():
                 encodings: list[Encoding] = self._tokenizer.encode_batch(texts)
@@ -111,13 +114,14 @@ class TextTokeniser:
             raise TextError(f"the tokeniser does not take a text: {fault}") from fault
         return encodings
 
-    def _plain(self, text: str) -> str:
+    def _plain(self, text: str, number: int) -> str:
         if not isinstance(text, str):
             raise TextError(f"expected a text, found {text!r}")
         try:
             text.encode()
         except UnicodeEncodeError as fault:
-            raise TextError(f"a text holds a code that is no character: {fault}") from None
+            what = ascii(text[fault.start])
+            raise TextError(f"text {number} holds {what}, which is no character") from None
         text = text.strip()
         return text.lower() if self._lower_case else text
 
@@ -142,20 +146,35 @@ def open_tokeniser(
     elif model_type in WORD_PIECES and (folder / VOCABULARY).exists():
         path, make = folder / VOCABULARY, _from_vocabulary
     else:
-        faults.append(f"{TOKENISER}: there is no such file")
+        faults.append(_none_found(folder, model_type))
         return None
     content = read_small(path, path.name, MOST_TOKENISER_BYTES, faults)
     if content is None:
         return None
     before = len(faults)
-    limit = _stated_limit(settings)
     try:
         with _library_errors():
-            return TextTokeniser(make(content, settings), padding_token, lower_case, limit)
+            tokenizer = make(content, settings)
+            if model_type in WORD_PIECES:
+                _follow_settings(tokenizer, settings)
+            return TextTokeniser(tokenizer, padding_token, lower_case, settings)
     except ValueError as fault:
         if len(faults) == before:
             faults.append(f"{path.name}: {fault}")
         return None
+
+
+def _none_found(folder: Path, model_type: str) -> str:
+    needed = f"{TOKENISER}: there is no such file"
+    if model_type in WORD_PIECES:
+        needed += f", nor is there {VOCABULARY}"
+    others = [name for name in _OTHER_TOKENISERS if (folder / name).exists()]
+    if not others:
+        return needed
+    return (
+        f"{needed}; {', '.join(others)} cannot be read: save the tokeniser with "
+        "AutoTokenizer.from_pretrained(…).save_pretrained(…) of transformers"
+    )
 
 
 @contextmanager
@@ -174,6 +193,20 @@ def _stated_limit(settings: Settings) -> int | None:
     """Tokenisers without a limit state a number of thirty digits."""
     limit = settings.values.get("model_max_length")
     return limit if isinstance(limit, int) and 0 < limit < 1 << 24 else None
+
+
+def _follow_settings(tokenizer: Tokenizer, settings: Settings) -> None:
+    """What BERT's settings say of letters counts, whatever the description says."""
+    described = tokenizer.normalizer
+    if not isinstance(described, normalizers.BertNormalizer):
+        return
+    if settings.values.get("do_lower_case") is not None:
+        described.lowercase = settings.flag("do_lower_case", True)
+    if "strip_accents" in settings.values:
+        described.strip_accents = _optional_flag(settings, "strip_accents")
+    if settings.values.get("tokenize_chinese_chars") is not None:
+        described.handle_chinese_chars = settings.flag("tokenize_chinese_chars", True)
+    tokenizer.normalizer = described
 
 
 def _from_description(content: bytes, settings: Settings) -> Tokenizer:

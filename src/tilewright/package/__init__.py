@@ -36,6 +36,7 @@ from tilewright.package.debug import (
 from tilewright.package.differences import differences
 from tilewright.package.faults import Fault, PackageError
 from tilewright.package.host_plan import (
+    STOP_COMMAND,
     Batches,
     Call,
     CommandWord,
@@ -91,6 +92,7 @@ __all__ = [  # noqa: RUF022 - grouped by subject, not sorted
     "Slices",
     "EntryPoint",
     "CommandWord",
+    "STOP_COMMAND",
     # files
     "write_package",
     "open_package",

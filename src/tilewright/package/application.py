@@ -9,10 +9,11 @@ from typing import Self
 import numpy as np
 
 from tilewright.package.blobs import BlobArrays, Blobs
+from tilewright.package.checks.samples import check_samples
 from tilewright.package.debug import Debug, read_debug
 from tilewright.package.faults import PackageError
 from tilewright.package.host_plan import HostPlan
-from tilewright.package.steps import ProfilePlan, read_profile_plan
+from tilewright.package.steps import ProfilePlan, raise_faults, read_profile_plan
 from tilewright.package.tables import NONE, Column, Table, rows_of
 from tilewright.package.tensors import Tensor
 
@@ -122,10 +123,15 @@ class Application:
 
     @cached_property
     def profile_plan(self) -> ProfilePlan | None:
-        """What the tiles' cycle counters mean, if they are kept. Raises `PackageError`."""
+        """What the tiles' cycle counters mean, if they are kept.
+
+        Raises `PackageError`, also for a plan that does not fit to the samples that tiles send.
+        """
         if self.profile_plan_blob == NONE:
             return None
-        return read_profile_plan(self.blobs[self.profile_plan_blob])
+        plan = read_profile_plan(self.blobs[self.profile_plan_blob])
+        raise_faults("the profile plan", check_samples(self, plan))
+        return plan
 
     @cached_property
     def debug(self) -> Debug | None:

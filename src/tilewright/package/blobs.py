@@ -8,7 +8,6 @@ import hashlib
 import mmap
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from io import FileIO
 from typing import Any, Protocol, TypeAlias
 
@@ -17,6 +16,7 @@ import numpy.typing as npt
 
 from tilewright.package.faults import Fault, PackageError
 from tilewright.package.tables import U8, U32
+from tilewright.threads import threads
 
 DIGEST_BYTES = hashlib.sha256().digest_size
 ALIGNMENT = 64
@@ -229,7 +229,7 @@ def _digests(count: int, digest: Callable[[int], bytes]) -> Iterator[bytes]:
     def some(first: int) -> list[bytes]:
         return [digest(each) for each in range(first, min(first + _AT_ONCE, count))]
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with threads() as pool:
         for found in pool.map(some, range(0, count, _AT_ONCE)):
             yield from found
 

@@ -8,6 +8,9 @@ import numpy as np
 from tilewright.package.tables import Column, Table, rows_of
 from tilewright.target.topology import ROWS
 
+STOP_COMMAND = 0
+"""Ends a program that asks for commands; entry points that do anything else have others."""
+
 
 class Group(IntEnum):
     """When a call is made: once after loading, for each run, or to fetch results at the end."""
@@ -119,8 +122,9 @@ class HostPlan:
     def reuses_pages(self, call: int) -> bool:
         """Whether slices of a call overlap on a page, so that copies have to keep to the phases."""
         batches = self.batches_of(call)
-        is_inside = (self.slices.batch >= batches.start) & (self.slices.batch < batches.stop)
-        chosen = self.slices[is_inside].sorted_by("page", "page_offset")
+        ends = np.array([batches.start, batches.stop], np.uint32)
+        first, last = self.slices.batch.searchsorted(ends).tolist()
+        chosen = self.slices[first:last].sorted_by("page", "page_offset")
         end = chosen.page_offset.astype(np.int64) + chosen.size
         is_same = chosen.page[1:] == chosen.page[:-1]
         return bool(np.any(is_same & (chosen.page_offset[1:] < end[:-1])))

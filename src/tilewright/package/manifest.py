@@ -1,5 +1,7 @@
 """The manifest of a package: between an `Application` and its Cap'n Proto message."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from tilewright.package.application import (
 from tilewright.package.blobs import DIGEST_BYTES
 from tilewright.package.checks.host import MAX_CALLS
 from tilewright.package.checks.tensors import MAX_TENSORS
-from tilewright.package.faults import FaultList
+from tilewright.package.faults import FaultList, PackageError
 from tilewright.package.host_plan import (
     Batches,
     Call,
@@ -27,14 +29,24 @@ from tilewright.package.host_plan import (
 )
 from tilewright.package.message import Reader, camel, decoding, encode, put_table, schema
 from tilewright.package.sealing import check_version
-from tilewright.package.tables import U8, U32
+from tilewright.package.tables import U8, U32, Table
 from tilewright.package.tensors import ElementType, Role, Source, Tensor
 from tilewright.target.geometry import ARCHITECTURE_VERSION, MEMORY_BASE, MEMORY_SIZE
 
 MAJOR, MINOR = 1, 0
 """Of the format; docs/package.md has the rules."""
+MAX_REST = 4 << 20
+"""Bytes of a manifest beside its long tables: of texts and of lists, which take much more room and
+time when they are read than they have bytes."""
 
 _U8, _U32 = np.dtype("u1"), np.dtype("<u4")
+_TABLES: Mapping[str, type[Table]] = MappingProxyType(
+    {"segments": Segments, "shards": Shards, "configuration": Configuration}
+)
+_HOST_TABLES: Mapping[str, type[Table]] = MappingProxyType(
+    {"pages": Pages, "batches": Batches, "slices": Slices}
+)
+"""Those are long."""
 
 
 def encode_manifest(application: Application) -> bytes:
@@ -49,12 +61,11 @@ def encode_manifest(application: Application) -> bytes:
         root.blobs.digests = application.blobs.digests.tobytes()
         root.blobs.sizes = application.blobs.sizes.tobytes()
         root.entries = application.entries.tobytes()
-        put_table(root.segments, application.segments)
+        for name in _TABLES:
+            put_table(getattr(root, name), getattr(application, name))
         for builder, tensor in _each(root, "tensors", application.tensors):
             _put_tensor(builder, tensor)
-        put_table(root.shards, application.shards)
         _put_host(root.host, application.host)
-        put_table(root.configuration, application.configuration)
         if application.completion is not None:
             root.completion.address = application.completion.address
             root.completion.value = application.completion.value
@@ -74,20 +85,49 @@ def decode_manifest(message: bytes, what: str, faults: FaultList) -> tuple[dict[
     with decoding(package.Package, message, what, faults) as root:
         check_version(root, int(package.magic), (MAJOR, MINOR), what, "package")
         _check_target(root, faults)
+        host = root.child("host")
         digests, sizes = _blobs(root.child("blobs"), faults)
+        entries = root.column("entries", _U32)
+        tables = {name: root.table(kind, name) for name, kind in _TABLES.items()}
+        host_tables = {name: host.table(kind, name) for name, kind in _HOST_TABLES.items()}
+        columns = digests.nbytes + sizes.nbytes + entries.nbytes
+        columns += sum(each.nbytes for each in (*tables.values(), *host_tables.values()))
+        check_rest(len(message) - columns, what, faults)
         values = {
+            **tables,
+            "entries": entries,
             "producer": root.text("producer"),
-            "entries": root.column("entries", _U32),
-            "segments": root.table(Segments, "segments"),
             "tensors": tuple(_tensor(each) for each in root.items("tensors", MAX_TENSORS)),
-            "shards": root.table(Shards, "shards"),
-            "host": _host(root.child("host")),
-            "configuration": root.table(Configuration, "configuration"),
+            "host": _host(host, host_tables),
             "completion": _completion(root.optional("completion")),
             "profile_plan_blob": root.number("profile_plan_blob"),
             "debug_blob": root.number("debug_blob"),
         }
     return values, digests, sizes
+
+
+def rest_bytes(message: bytes, application: Application) -> int:
+    """The bytes of an application's message that are not in long tables."""
+    blobs, host = application.blobs, application.host
+    tables = [getattr(application, name) for name in _TABLES]
+    tables += [getattr(host, name) for name in _HOST_TABLES]
+    columns = blobs.digests.nbytes + blobs.sizes.nbytes + application.entries.nbytes
+    columns += sum(int(each.nbytes) for each in tables)
+    return len(message) - columns
+
+
+def check_rest(rest: int, what: str, faults: FaultList) -> None:
+    """Raises `PackageError`, with the faults found so far, for more than `MAX_REST`.
+
+    A message is read once, so no more than this is left to read when the long tables have been,
+    whatever its pointers say.
+    """
+    if rest > MAX_REST:
+        raise PackageError(
+            f"{what} has {rest:,} bytes of texts and lists in its manifest; the limit is "
+            f"{MAX_REST:,}",
+            faults.faults,
+        )
 
 
 def _check_target(root: Reader, faults: FaultList) -> None:
@@ -142,9 +182,8 @@ def _tensor(reader: Reader) -> Tensor:
 
 
 def _put_host(builder: Any, host: HostPlan) -> None:
-    put_table(builder.pages, host.pages)
-    put_table(builder.batches, host.batches)
-    put_table(builder.slices, host.slices)
+    for name in _HOST_TABLES:
+        put_table(getattr(builder, name), getattr(host, name))
     for each, call in _each(builder, "calls", host.calls):
         each.name, each.endsOpen = call.name, call.ends_open
         (each.group,) = _members(call.group)
@@ -157,15 +196,13 @@ def _put_host(builder: Any, host: HostPlan) -> None:
     builder.startupMark = host.startup_mark
 
 
-def _host(reader: Reader) -> HostPlan:
+def _host(reader: Reader, tables: Mapping[str, Any]) -> HostPlan:
     return HostPlan(
-        pages=reader.table(Pages, "pages"),
+        **tables,
         calls=tuple(
             Call(each.text("name"), each.member("group", Group), each.flag("ends_open"))
             for each in reader.items("calls", MAX_CALLS)
         ),
-        batches=reader.table(Batches, "batches"),
-        slices=reader.table(Slices, "slices"),
         entry_points=tuple(
             EntryPoint(
                 each.text("name"),

@@ -22,6 +22,8 @@ from tilewright.package.tables import Table
 HEAD_BYTES = 8
 """The head of a message with one segment: the number of segments less one, and its words."""
 WORD = 8
+MAGIC_AT, MAGIC_BYTES = 16, 8
+"""Where in a message the first number of its root is, which tells files of one kind from others."""
 MAX_NAME = 4096
 """Characters of a text."""
 MAX_STRINGS = 1 << 18
@@ -40,6 +42,11 @@ EnumT = TypeVar("EnumT", bound=IntEnum)
 def schema(name: str) -> Any:
     """A schema beside this module."""
     return capnp.load(str(Path(__file__).with_name(f"{name}.capnp")))
+
+
+def magic_bytes(name: str) -> bytes:
+    """The magic of files with a schema, as they have it at `MAGIC_AT`."""
+    return int(schema(name).magic).to_bytes(MAGIC_BYTES, "little")
 
 
 def encode(kind: Any, fill: Callable[[Any], None]) -> bytes:
@@ -176,6 +183,7 @@ def put_table(builder: Any, table: Table) -> None:
         setattr(builder, camel(name), getattr(table, name).tobytes())
 
 
+@cache
 def camel(name: str) -> str:
     """The name of a field in a schema."""
     first, *rest = name.split("_")

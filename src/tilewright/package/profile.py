@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.files import read_bytes, write_atomically
+from tilewright.files import FileError, open_at_once, write_atomically
+from tilewright.package.blobs import DIGEST_BYTES
 from tilewright.package.checks.rows import check_number, check_text
 from tilewright.package.faults import FaultList, PackageError
-from tilewright.package.message import decoding, encode, schema
+from tilewright.package.message import HEAD_BYTES, decoding, encode, message_bytes, schema
 from tilewright.package.sealing import check_version, sealed, unsealed
 from tilewright.package.steps import Steps, check_steps, get_steps, put_steps, raise_faults
 from tilewright.package.tables import U32, Column, rows_of
 
 MAJOR, MINOR = 1, 0
-_LIMIT = 1 << 29
+_LIMIT = 1 << 27
 _MAX_CLOCK = (1 << 64) - 1
 _WORD = np.dtype("<u4")
 
@@ -91,7 +92,7 @@ def write_profile(profile: Profile, path: Path) -> None:
 def read_profile(path: Path) -> Profile:
     """Read a profile. Raises `PackageError` and `FileError`."""
     what = str(path)
-    message = unsealed(read_bytes(path), what, _LIMIT)
+    message = unsealed(_whole(path, what), what, _LIMIT)
     faults = FaultList()
     with decoding(schema("steps").Profile, message, what, faults) as root:
         check_version(root, int(schema("steps").magic), (MAJOR, MINOR), what, "profile")
@@ -108,6 +109,17 @@ def read_profile(path: Path) -> Profile:
             f"{what}: its steps ask for {_expected(steps)} samples; it has {len(samples)}"
         )
     return Profile(steps, samples, clock, package, producer)
+
+
+def _whole(path: Path, what: str) -> bytes:
+    """A file, or of one that is too long so much that this shows."""
+    try:
+        with open(path, "rb", opener=open_at_once) as file:
+            head = file.read(HEAD_BYTES)
+            size = message_bytes(head, what, _LIMIT) + DIGEST_BYTES
+            return head + file.read(size - HEAD_BYTES + 1)
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror}") from error
 
 
 def _starts(steps: Steps) -> npt.NDArray[np.int64]:

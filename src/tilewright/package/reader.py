@@ -7,14 +7,14 @@ from contextlib import ExitStack
 from io import FileIO
 from pathlib import Path
 
-from tilewright.files import FileError
+from tilewright.files import FileError, open_at_once
 from tilewright.package.application import Application
 from tilewright.package.blobs import DIGEST_BYTES, MappedBlobs, blob_end
 from tilewright.package.checks.application import validate
 from tilewright.package.faults import FaultList, PackageError
 from tilewright.package.layout import MAX_FILE, MAX_MANIFEST, blobs_start
 from tilewright.package.manifest import decode_manifest
-from tilewright.package.message import HEAD_BYTES, message_bytes
+from tilewright.package.message import HEAD_BYTES, MAGIC_AT, MAGIC_BYTES, magic_bytes, message_bytes
 
 
 def open_package(path: Path) -> Application:
@@ -27,17 +27,12 @@ def open_package(path: Path) -> Application:
     """
     try:
         with ExitStack() as unless_opened:
-            file = unless_opened.enter_context(open(path, "rb", 0, opener=_open_at_once))
+            file = unless_opened.enter_context(open(path, "rb", 0, opener=open_at_once))
             application = _opened(str(path), file)
             unless_opened.pop_all()
             return application
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror}") from error
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    """Without waiting for a writer, in case that the path names a pipe."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _opened(what: str, file: FileIO) -> Application:
@@ -70,7 +65,10 @@ def _read(what: str, file: FileIO, size: int) -> Application:
 
 def _manifest(what: str, file: FileIO, size: int) -> tuple[bytes, bytes]:
     """The message, which has its hash, and that."""
-    length = message_bytes(os.pread(file.fileno(), HEAD_BYTES, 0), what, MAX_MANIFEST)
+    head = os.pread(file.fileno(), MAGIC_AT + MAGIC_BYTES, 0)
+    if head[MAGIC_AT:] == magic_bytes("steps"):
+        raise PackageError(f"{what} is a cycle profile, no package: `tilewright profile` shows it")
+    length = message_bytes(head[:HEAD_BYTES], what, MAX_MANIFEST)
     start = blobs_start(length)
     data = os.pread(file.fileno(), start, 0) if start <= size else b""
     if len(data) != start:

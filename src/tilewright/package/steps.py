@@ -21,6 +21,8 @@ from tilewright.package.message import (
 from tilewright.package.tables import U32, Column, Table, rows_of
 from tilewright.target.geometry import TILES
 
+MAX_SAMPLES = 1 << 24
+"""Of all tiles: such that what follows from them fits into memory."""
 _WHAT = "the profile plan"
 
 
@@ -190,6 +192,10 @@ def check_steps(steps: Steps, path: str = "steps") -> FaultList:
         path,
         lambda row: Fault(f"{path}.activities[{row}]", "it ends before it starts"),
     )
+    samples = int(np.sum(steps.counts, dtype=np.int64)) + len(tiles)
+    if samples > MAX_SAMPLES:
+        message = f"{samples:,} samples of all tiles; the limit is {MAX_SAMPLES:,}"
+        faults.add(f"{path}.tiles", message)
     return faults
 
 

@@ -134,18 +134,23 @@ def symbols_data(application: Application) -> list[dict[str, Any]]:
     debug = application.debug
     if debug is None:
         return []
-    tiles = np.bincount(debug.tiles.tile_code, minlength=1)
+    codes, counts = np.unique(debug.tiles.tile_code, return_counts=True)
+    tiles = dict(zip(codes.tolist(), counts.tolist(), strict=True))
     symbols = debug.symbols
     return [
         {
-            "code": int(code),
-            "tiles": int(tiles[code]) if code < len(tiles) else 0,
-            "address": int(address),
-            "size": int(size),
+            "code": code,
+            "tiles": tiles.get(code, 0),
+            "address": address,
+            "size": size,
             "name": debug.strings[name],
         }
         for code, address, size, name in zip(
-            symbols.code, symbols.address, symbols.size, symbols.name, strict=True
+            symbols.code.tolist(),
+            symbols.address.tolist(),
+            symbols.size.tolist(),
+            symbols.name.tolist(),
+            strict=True,
         )
     ]
 

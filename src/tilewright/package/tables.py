@@ -60,6 +60,11 @@ class Table:
         """The types of the columns, by name."""
         return {each.name: vars(cls)[each.name].dtype for each in fields(cls)}
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all columns."""
+        return sum(getattr(self, name).nbytes for name in self.columns())
+
     def __len__(self) -> int:
         return len(getattr(self, next(iter(self.columns()))))
 

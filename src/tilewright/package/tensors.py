@@ -102,10 +102,10 @@ class Tensor:
     @property
     def padded_shape(self) -> tuple[int, ...]:
         """The size of each axis with padding."""
-        return tuple(
-            prod(extent for each, extent in self.order if each == axis)
-            for axis in range(len(self.shape))
-        )
+        sizes = dict.fromkeys(range(len(self.shape)), 1)
+        for axis, extent in self.order:
+            sizes[axis] = sizes.get(axis, 1) * extent
+        return tuple(sizes[axis] for axis in range(len(self.shape)))
 
     @property
     def stream_bytes(self) -> int:

@@ -8,9 +8,9 @@ from tilewright.files import writing_atomically
 from tilewright.package.application import Application
 from tilewright.package.blobs import DIGEST_BYTES, blob_end, write_blobs
 from tilewright.package.checks.application import validate
-from tilewright.package.faults import PackageError
+from tilewright.package.faults import FaultList, PackageError
 from tilewright.package.layout import MAX_FILE, MAX_MANIFEST, blobs_start
-from tilewright.package.manifest import encode_manifest
+from tilewright.package.manifest import check_rest, encode_manifest, rest_bytes
 
 
 def write_package(application: Application, path: Path) -> Application:
@@ -32,6 +32,7 @@ def write_package(application: Application, path: Path) -> Application:
             f"{path} is not written; its manifest would have {len(message):,} bytes and the file "
             f"{end:,}; the limits are {MAX_MANIFEST:,} and {MAX_FILE:,}"
         )
+    check_rest(rest_bytes(message, application), f"{path} is not written; it", FaultList())
     with writing_atomically(path) as file:
         file.write(message)
         file.write(digest)

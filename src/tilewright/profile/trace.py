@@ -40,10 +40,9 @@ def write_trace(analysis: Analysis, path: Path, tiles: Iterable[int] | None = No
     chosen = usual_tiles(analysis) if tiles is None else sorted(set(tiles))
     missing = np.setdiff1d(chosen, analysis.steps.tiles.tile)
     if missing.size:
-        raise TilewrightError(
-            f"tile {missing[0]} took no samples; {analysis.tiles} did, from "
-            f"{analysis.steps.tiles.tile.min()} to {analysis.steps.tiles.tile.max()}"
-        )
+        known = analysis.steps.tiles.tile
+        others = f"{len(known)} did, from {known.min()} to {known.max()}" if len(known) else ""
+        raise TilewrightError(f"tile {missing[0]} took no samples; {others or 'no tile did'}")
     events = chain(_names(chosen), _chip_events(analysis), _tile_events(analysis, chosen))
     with writing_atomically(path) as file:
         if path.suffix != ".gz":

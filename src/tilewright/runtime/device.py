@@ -119,12 +119,15 @@ def open_device(
     `configuration` is a configuration image. `limits` are the driver's, of the device's time; an
     emulated device has `tilewright.driver.emulated.LIMITS` without. `engine` and `threads` are
     those of the emulated chip.
-    Raises `SessionError` for names of no device.
+    Raises `SessionError` for names of no device or engine.
     """
     if name != EMULATOR:
         raise SessionError(f"no device '{name}': only '{EMULATOR}' can be opened so far")
     # The emulated chip takes a while to import.
-    from tilewright.driver.emulated import LIMITS, LOADER, EmulatedTransport
+    from tilewright.driver.emulated import ENGINES, LIMITS, LOADER, EmulatedTransport
+
+    if engine not in ENGINES:
+        raise SessionError(f"no engine '{engine}'; there are: {', '.join(ENGINES)}")
 
     return Device(
         lambda tiles: EmulatedTransport(tiles, engine=engine, threads=threads),

@@ -30,7 +30,7 @@ def to_stored(tensor: Tensor, given: npt.ArrayLike) -> NDArray[Any]:
     Raises `ValueError`, which names the tensor, for another shape, a kind of number that the tensor
     does not hold, or numbers that do not fit.
     """
-    array: NDArray[Any] = np.asarray(given)
+    array = _array(tensor, given)
     if array.dtype.name in _NARROW:
         array = array.astype(np.float32)
     dtype = tensor.element.dtype
@@ -53,6 +53,13 @@ def to_stored(tensor: Tensor, given: npt.ArrayLike) -> NDArray[Any]:
     if is_lost.any():
         raise _wrong(tensor, f"holds {dtype}, into which {array[is_lost].flat[0]} does not fit")
     return stored
+
+
+def _array(tensor: Tensor, given: npt.ArrayLike) -> NDArray[Any]:
+    try:
+        return np.asarray(given)
+    except (TypeError, ValueError) as error:
+        raise _wrong(tensor, f"is given as no array: {error}") from None
 
 
 def from_stored(tensor: Tensor, elements: NDArray[Any]) -> NDArray[Any]:

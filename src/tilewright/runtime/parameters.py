@@ -1,9 +1,12 @@
 """Parameters that a package expects when it is loaded, from a safetensors file or from arrays."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
+import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
@@ -13,6 +16,12 @@ from tilewright.package import Application, Source, with_parameters
 from tilewright.runtime.errors import InputError
 from tilewright.runtime.numbers import to_stored
 
+_EIGHTS: Mapping[str, str] = MappingProxyType(
+    {"F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2"}
+)
+"""Of floats that the library does not give as arrays: safetensors' name → that of `ml_dtypes`."""
+_LENGTH_BYTES = 8
+"""Of the length of a file's head, which precedes it."""
 _LISTED = 20
 """Faults that a message lists."""
 Parameters: TypeAlias = Mapping[str, npt.ArrayLike] | str | Path
@@ -60,6 +69,24 @@ def _read(path: Path, names: set[str]) -> dict[str, NDArray[Any]]:
 
     try:
         with safe_open(path, framework="np") as file:
-            return {name: file.get_tensor(name) for name in sorted(names & set(file.keys()))}
+            return {name: _tensor(file, path, name) for name in sorted(names & set(file.keys()))}
     except (OSError, SafetensorError, TypeError, ValueError) as error:
         raise FileError(f"cannot read parameters from {path}: {error}") from error
+
+
+def _tensor(file: Any, path: Path, name: str) -> NDArray[Any]:
+    """A tensor of an open file, whose head has been found sound."""
+    kind = file.get_slice(name).get_dtype()
+    if not kind.startswith("F8"):
+        return np.asarray(file.get_tensor(name))
+    if kind not in _EIGHTS:
+        raise ValueError(
+            f"'{name}' is {kind}; of floats with 8 bits, {', '.join(_EIGHTS)} are read"
+        )
+    with path.open("rb") as opened:
+        head = opened.read(int.from_bytes(opened.read(_LENGTH_BYTES), "little"))
+        entry = json.loads(head)[name]
+        first, last = entry["data_offsets"]
+        opened.seek(_LENGTH_BYTES + len(head) + first)
+        content = opened.read(last - first)
+    return np.frombuffer(content, _EIGHTS[kind]).reshape(entry["shape"])

@@ -3,18 +3,18 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.package import Application, Profile
+from tilewright.package import Application, Profile, ProfilePlan
 from tilewright.target.timing import CLOCK
 
 
-def profile_of(application: Application, stream: NDArray[np.uint8], digest: bytes) -> Profile:
+def profile_of(
+    application: Application, plan: ProfilePlan, stream: NDArray[np.uint8], digest: bytes
+) -> Profile:
     """The profile whose samples are the stream of the plan's tensor.
 
     `digest` is that of the package. Samples follow the order of the plan's tiles, wherever the
     shards of the tensor are in the stream.
     """
-    plan = application.profile_plan
-    assert plan is not None, "a package with a profile plan"
     shards = application.shards_of(application.tensor_number(plan.tensor))
     order = np.argsort(shards.tile, kind="stable")
     parts = [

@@ -69,8 +69,8 @@ class RunResult:
 class HostSession:
     """A package that is loaded and waits for runs. Leaving its `with` ends the program.
 
-    A run that fails leaves the session unusable until it is `reset`. After a time-out the package
-    is loaded again and the run repeated, once, by itself: what earlier runs left on the device is
+    A run that fails leaves the session unusable until it is `reset`. After a time-out of a card the
+    package is loaded again and the run repeated, once, by itself: what earlier runs left there is
     gone then. Calls of several threads follow one after the other.
     """
 
@@ -83,6 +83,7 @@ class HostSession:
     ) -> None:
         """`begin` loads the application into a device, `ended` is told when the session is over."""
         self._application = application
+        self._plan = application.profile_plan
         self._digest = digest
         self._begin, self._ended = begin, ended
         self._lock = RLock()
@@ -101,8 +102,7 @@ class HostSession:
     @property
     def outputs(self) -> tuple[Tensor, ...]:
         """What runs give, without the samples of a profile."""
-        plan = self._application.profile_plan
-        hidden = None if plan is None else plan.tensor
+        hidden = None if self._plan is None else self._plan.tensor
         return tuple(each for each in self._tensors(Role.OUTPUT) if each.name != hidden)
 
     def run(
@@ -117,9 +117,10 @@ class HostSession:
         with self._lock, span("runtime.run"):
             self._check_usable()
             point = entry_point(self._application, entry)
-            sent = sent_streams(self._application, point, inputs or {})
-            fetched = {
-                number: np.empty(self._application.tensors[number].stream_bytes, np.uint8)
+            sent = sent_streams(self._application, point, {} if inputs is None else inputs)
+            self._last = None
+            fetched = {  # zeros: an entry point may fetch a part of a tensor only
+                number: np.zeros(self._application.tensors[number].stream_bytes, np.uint8)
                 for number in passing(self._application, point, Direction.FROM_DEVICE)
             }
             with self._failing():
@@ -218,13 +219,12 @@ class HostSession:
         return tuple(each for each in self._application.tensors if each.role is role)
 
     def _result(self, fetched: dict[int, U8], times: list[CallTimes | None]) -> RunResult:
-        plan = self._application.profile_plan
         outputs: dict[str, NDArray[Any]] = {}
         profile = None
         for number, stream in fetched.items():
             tensor = self._application.tensors[number]
-            if plan is not None and tensor.name == plan.tensor:
-                profile = profile_of(self._application, stream, self._digest)
+            if self._plan is not None and tensor.name == self._plan.tensor:
+                profile = profile_of(self._application, self._plan, stream, self._digest)
             elif tensor.role is Role.OUTPUT:
                 outputs[tensor.name] = from_stored(tensor, tensor.from_stream(stream))
         known = tuple(each for each in times if each is not None)

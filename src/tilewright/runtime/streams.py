@@ -52,6 +52,8 @@ def sent_streams(
     What is given and not sent, as no tile reads it, is looked at all the same. Raises `InputError`
     that names all that is missing, unknown or does not fit.
     """
+    if not isinstance(inputs, Mapping):
+        raise InputError(f"inputs are arrays by name, a dict say, not a {type(inputs).__name__}")
     streams: dict[int, U8] = {}
     wrong, wanted = [], set()
     for number in passing(application, point, Direction.TO_DEVICE):

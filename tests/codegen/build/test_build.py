@@ -1,6 +1,7 @@
 """Packages of graphs, on the emulated device, give what NumPy computes."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from safetensors.numpy import save_file
 
 from tests.codegen.build.examples import edges, expected, layers, numbers, product, split, viewed
+from tests.examples import examples
 from tests.graph.strategies import graphs, random_arrays
 from tilewright.codegen.build import BuildError, PackageConfig, Toolchain, build_package
 from tilewright.codegen.emit import EmissionError, linking, memory
@@ -168,7 +170,7 @@ def test_names_of_outputs() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(graphs())
 def test_random_graphs(graph: ComputeGraph) -> None:
     """All are packaged, run, and give what NumPy makes of the plan."""
@@ -211,11 +213,13 @@ def test_long_programs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_programs_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    regions = ((0x4C018, _program_start(built(layers(), 24)) + 0x80),)
+    """The message names the operations that take most of it."""
+    regions = ((0x4C018, _program_start(built(layers(), 24)) + 0x180),)
     monkeypatch.setattr(memory, "CODE_REGIONS", regions)
     monkeypatch.setattr(linking, "CODE_REGIONS", regions)
-    with pytest.raises(EmissionError, match="tile 0: its program does not fit"):
+    with pytest.raises(EmissionError, match="tile 0: its program does not fit") as error:
         built(layers(), 24)
+    assert re.search(r"\n  \d+\.\d KiB: gemm\S* %\d+, ", str(error.value))
 
 
 def test_the_memory_of_tiles() -> None:

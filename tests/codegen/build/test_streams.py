@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.codegen.mid.strategies import formats, shapes
+from tests.examples import examples
 from tilewright.codegen.build.axes import Inexpressible, relate
 from tilewright.codegen.build.streams import host_loops, stream_nest, stream_pieces
 from tilewright.codegen.mid import (
@@ -50,7 +51,7 @@ def check(layout: Layout, tensor: Tensor, stored: np.ndarray, array: np.ndarray)
     np.testing.assert_array_equal(found, layout.pack(stored))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(shapes.flatmap(lambda shape: formats(shape).map(lambda form: resolve(form, shape))))
 def test_any_layout(layout: Layout) -> None:
     array = numbered(layout.shape)
@@ -69,7 +70,7 @@ VIEWS: dict[str, tuple[tuple[int, ...], list[Formula]]] = {
 
 
 @pytest.mark.parametrize("name", VIEWS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_views(name: str, data: st.DataObject) -> None:
     """Either it is said that loops cannot express it, or they do."""

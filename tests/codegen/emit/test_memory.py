@@ -1,10 +1,15 @@
 """Plans of large models, and whether their data find places on a tile, apart where they must be."""
 
+import numpy as np
+import pytest
+
 from tilewright.cli.examples import EXAMPLES
+from tilewright.codegen.emit.addresses import buffer_addresses
 from tilewright.codegen.emit.memory import FIRST_DATA, NOWHERE, place_buffers
 from tilewright.codegen.low import Buffer, BufferKind, TileSchedule, lower
 from tilewright.codegen.mid import KernelPolicy, PipelineConfig, plan
 from tilewright.codegen.mid.orders import Indices
+from tilewright.graph import ComputeGraph
 from tilewright.target.geometry import ELEMENT_SIZE, MEMORY_BASE, REGION1_BASE
 
 
@@ -63,3 +68,25 @@ def test_weights_of_twelve_layers_find_places() -> None:
     assert len(weights) >= 12 * 12
     placed = addresses[weights]
     assert (placed[placed != NOWHERE] >= FIRST_DATA).all()
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0), (0, 2, 0, 1)])
+@pytest.mark.parametrize("is_used", [True, False])
+def test_blocks_lie_in_the_order_of_iterations(order: tuple[int, ...], is_used: bool) -> None:
+    """Which is not always that in which the values were made."""
+    graph = ComputeGraph("blocks")
+    values = [graph.gelu(graph.input(f"v{number}", (4, 2))) for number in range(3)]
+    start = graph.input("x", (4, 2))
+    with graph.repeat(len(order)) as body:
+        carried, value = body.carry(start), body.each([values[each] for each in order])
+        body.yields(graph.tanh(carried + value if is_used else carried))
+    graph.output("y", body.result)
+    graph.output("first", values[0])
+    schedule = lower(plan(graph, PipelineConfig(tiles=1)).graph)
+    addresses = place_buffers(schedule).addresses
+    (sequence,) = schedule.sequences
+    current = buffer_addresses(schedule, addresses)[sequence.blocks[-1]]
+    assert current.step > 0 or not is_used
+    if is_used:
+        expected = current.base + current.step * np.arange(len(order))
+        assert addresses[list(sequence.blocks[:-1])].tolist() == expected.tolist()

@@ -176,3 +176,14 @@ def test_eight_bit_sources_stay_what_they_are_for_all_their_users() -> None:
     graph.output("cast", graph.cast(x, DType.F8F143.scaled(4)))
     graph.output("turned", graph.transpose(x, [3, 2, 1, 0]) * 2)
     check(graph, 9)
+
+
+@pytest.mark.parametrize("shape", [(9, 20), (20,)])
+@pytest.mark.parametrize(("product", "other"), [(F16, F8), (F32, F16), (F32, F8)])
+def test_what_is_added_to_a_product_may_be_of_another_precision(
+    product: NumberFormat, other: NumberFormat, shape: Shape
+) -> None:
+    graph = ComputeGraph("added")
+    x, w = graph.input("x", (9, 6), product), graph.input("w", (6, 20), product)
+    graph.output("y", x @ w + graph.input("z", shape, other))
+    check(graph, 3)

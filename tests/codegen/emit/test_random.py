@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.codegen.emit.on_chip import run
+from tests.examples import examples
 from tests.graph.strategies import graphs, random_arrays
 from tilewright.codegen.emit import emit
 from tilewright.codegen.low import lower
@@ -26,14 +27,14 @@ def check(graph: ComputeGraph, tiles: int) -> None:
         np.testing.assert_allclose(found[name][finite], expected[finite], rtol=BOUND, atol=BOUND)
 
 
-@settings(max_examples=16, deadline=None)
+@examples(16)
 @given(graphs(), st.sampled_from([1, 2, 8, 40]))
 def test_random_graphs(graph: ComputeGraph, tiles: int) -> None:
     check(graph, tiles)
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@examples(15)
 @given(graphs(14), st.integers(1, 64) | st.just(1472))
 def test_many_random_graphs(graph: ComputeGraph, tiles: int) -> None:
     check(graph, tiles)

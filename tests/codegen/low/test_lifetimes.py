@@ -6,10 +6,11 @@ unrolled, and whoever writes wipes out all others at that place.
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.codegen.low.symbolic import Run, Terms, of_graph
 from tests.codegen.low.test_moves import GRAPHS
+from tests.examples import examples
 from tests.graph.strategies import graphs
 from tilewright.cli.examples import encoder
 from tilewright.codegen.low import (
@@ -68,7 +69,7 @@ def test_layers() -> None:
     assert len(set(kept)) < len(kept) / 2
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(graphs())
 def test_random_graphs(graph: ComputeGraph) -> None:
     assert_unspoilt(planned(graph, 8))

@@ -1,10 +1,11 @@
 """Schedules compute what their planned graphs do: both are followed symbolically, step by step."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.codegen.low.symbolic import Run, Terms, of_graph
 from tests.codegen.low.test_moves import GRAPHS
+from tests.examples import examples
 from tests.graph.strategies import graphs
 from tilewright.cli.examples import encoder
 from tilewright.codegen.low import (
@@ -88,7 +89,7 @@ def test_values_of_several_sequences() -> None:
     assert len(schedule.sequences) == 4
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(graphs())
 def test_random_graphs(graph: ComputeGraph) -> None:
     assert_same(graph, 8)

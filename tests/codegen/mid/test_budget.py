@@ -1,8 +1,9 @@
 """Memory of plans on the fullest tile."""
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.graph.strategies import graphs
 from tilewright.cli.examples import deep_perceptron, perceptron
 from tilewright.codegen.mid import (
@@ -31,7 +32,7 @@ def _operations(steps: tuple[MidStep, ...]) -> list[MidOperation]:
     return found
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(60, allow=list(HealthCheck))
 @given(graphs(), st.sampled_from([1, 7, 40]))
 def test_use_lies_between_one_operation_and_everything_at_once(
     graph: ComputeGraph, tiles: int

@@ -1,10 +1,11 @@
 """Conversions: any format to any other, through words of the exchange."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.codegen.mid.strategies import formats
+from tests.examples import examples
 from tilewright.codegen.mid import MEASURED, Gather, KernelCall, Precision, Storage
 from tilewright.codegen.mid.candidates import OperandSpec
 from tilewright.codegen.mid.conversions import conversions, total
@@ -46,7 +47,7 @@ def _whole_words(source: Storage, target: Storage) -> bool:
     return True
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(pairs())
 def test_what_the_probe_calls_whole_is_so_on_the_tiles_it_probes(
     pair: tuple[Storage, Storage],
@@ -57,7 +58,7 @@ def test_what_the_probe_calls_whole_is_so_on_the_tiles_it_probes(
         assert moves_whole_words(source, target)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(pairs())
 def test_a_conversion_ends_where_it_should_and_moves_words(pair: tuple[Storage, Storage]) -> None:
     source, target = pair
@@ -76,7 +77,7 @@ def test_a_conversion_ends_where_it_should_and_moves_words(pair: tuple[Storage, 
                     assert moves_whole_words(slots[here], slots[there])
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(pairs())
 def test_a_cast_keeps_every_element_in_place(pair: tuple[Storage, Storage]) -> None:
     source, _ = pair

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.codegen.mid.computing import assert_same
 from tilewright.cli.examples import EXAMPLES, encoder, perceptron, product
 from tilewright.codegen.mid import (
     CAST,
@@ -145,6 +146,15 @@ def test_a_format_for_an_unknown_input_is_refused() -> None:
         plan(EXAMPLES["gemm-up"](), PipelineConfig(inputs=given))
 
 
+def test_options_are_members_of_their_enumerations() -> None:
+    """Something else would be taken for one or the other in different places."""
+    told = "profiling .* is one of Profiling.NONE, Profiling.OVERALL, Profiling.STEPS, not True"
+    with pytest.raises(PlanError, match=told):
+        PipelineConfig(profiling=True)  # type: ignore[arg-type] # which is wrong
+    with pytest.raises(PlanError, match=r"policy .* is one of KernelPolicy\..*, not 'build'"):
+        PipelineConfig(policy="build")  # type: ignore[arg-type] # which is wrong
+
+
 def test_a_transposed_activation_is_turned_before_it_is_gathered() -> None:
     """Words along its rows are what the engine wants; the plan does not bend the order."""
     graph = ComputeGraph("turned")
@@ -174,6 +184,43 @@ def test_what_streams_through_the_engine_lies_apart_from_its_results() -> None:
         assert step.plan is not None
         calls = [call for call in step.plan.dispatch.calls() if call.kernel == "gemm_f16"]
         assert step.plan.apart == tuple(sorted((call.operands[0], call.result) for call in calls))
+
+
+@pytest.mark.parametrize("result", [DType.F16, DType.F32])
+@pytest.mark.parametrize("stored", [DType.F8F143, DType.F16, DType.F32])
+@pytest.mark.parametrize("weight_first", [False, True])
+def test_a_weight_is_cast_from_the_format_in_which_it_is_stored(
+    stored: DType, result: DType, weight_first: bool
+) -> None:
+    """An operand of singles makes the product one of singles, whatever the weight is stored in."""
+    graph = ComputeGraph("mixed")
+    x, w = graph.input("x", (24, 24), result), graph.parameter("w", (24, 24), stored)
+    graph.output("y", w @ x if weight_first else x @ w)
+    config = PipelineConfig(tiles=5)
+    planned = plan(graph, config).graph
+    verify(planned)
+    compute = "f32" if DType.F32 in (stored, result) else "f16"
+    of = {DType.F8F143: "f8", DType.F16: "f16", DType.F32: "f32"}
+    needed = {f"cast_{of[each]}_{compute}" for each in (stored, result) if of[each] != compute}
+    (operation,) = _operations(planned, "gemm")
+    assert operation.plan is not None
+    called = {each for each in operation.plan.kernels if each.startswith("cast")}
+    converted = {
+        each
+        for step in _operations(planned, CAST)
+        if step.plan is not None
+        for each in step.plan.kernels
+    }
+    assert called | converted == needed
+
+
+@pytest.mark.parametrize("rows", [5, 75])
+@pytest.mark.parametrize("tiles", [1, 5, 97, 368])
+def test_of_two_weights_the_smaller_one_is_gathered(rows: int, tiles: int) -> None:
+    graph = ComputeGraph("weights only")
+    first, second = graph.parameter("a", (rows, 5, 9)), graph.parameter("b", (9, 200))
+    graph.output("y", first @ second)
+    assert_same(graph, PipelineConfig(tiles=tiles))
 
 
 @pytest.mark.parametrize("copies", [1, 2, 3])

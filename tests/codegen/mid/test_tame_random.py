@@ -7,9 +7,10 @@ drawn here amplifies an error by more than a small factor.
 """
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tilewright.codegen.mid import PipelineConfig, evaluate_mid, plan, verify
 from tilewright.graph import (
     ComputeGraph,
@@ -80,7 +81,7 @@ def tame_graphs(draw: st.DrawFn) -> ComputeGraph:
     return graph
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(40, allow=list(HealthCheck))
 @given(tame_graphs(), st.sampled_from([1, 6, 50, 300]), st.integers(0, 2**16))
 def test_a_planned_graph_rounds_as_expected(graph: ComputeGraph, tiles: int, seed: int) -> None:
     planned = plan(graph, PipelineConfig(tiles=tiles)).graph

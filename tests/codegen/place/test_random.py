@@ -1,16 +1,17 @@
 """Laws of placements, on random requests."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.codegen.place.brute import assert_valid
 from tests.codegen.place.strategies import requests
+from tests.examples import examples
 from tilewright.codegen.place import MemoryPolicy, PlacementError, Requests, place
 from tilewright.codegen.place.requests import Ints
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(requests())
 def test_what_is_placed_is_valid(asked: Requests) -> None:
     try:
@@ -20,13 +21,13 @@ def test_what_is_placed_is_valid(asked: Requests) -> None:
     assert_valid(asked, placement)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(requests(most=2000, most_rows=10))
 def test_little_always_fits(asked: Requests) -> None:
     assert_valid(asked, place(asked))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(requests(most=200_000), st.permutations(["ordinary-low", "interleaved", "ordinary-high"]))
 def test_orders_of_arenas_are_a_preference_only(asked: Requests, order: list[str]) -> None:
     policy = MemoryPolicy.ipu21(resident=order, transient=order[::-1], cut=0x90000)
@@ -37,7 +38,7 @@ def test_orders_of_arenas_are_a_preference_only(asked: Requests, order: list[str
     assert_valid(asked, placement)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(requests(most=100_000))
 def test_peaks_are_not_below_bounds(asked: Requests) -> None:
     try:
@@ -47,7 +48,7 @@ def test_peaks_are_not_below_bounds(asked: Requests) -> None:
     assert np.all(placement.peak >= placement.bound)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(requests())
 def test_tiles_do_not_influence_each_other(asked: Requests) -> None:
     try:
@@ -59,7 +60,7 @@ def test_tiles_do_not_influence_each_other(asked: Requests) -> None:
         assert np.array_equal(place(_only(asked, rows)).address, address[rows])
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(requests(most=300_000))
 def test_remedies_help(asked: Requests) -> None:
     try:

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from tilewright.device.kernels import KERNELS, place_arrays, try_kernel
 from tilewright.device.running import run_kernel
+from tilewright.elf.assembler import assemble_file
 from tilewright.emulator.memory import TileMemory
 from tilewright.target.geometry import MEMORY_END, REGION1_BASE
 
 KERNEL = KERNELS["permute_16"]
+OBJECT = assemble_file(KERNEL.source).object
 EVERY: NDArray[Any] = np.random.default_rng(0).permutation(1 << 16).astype(np.uint16)
 """All patterns of halves, those of NaN among them."""
 Z_PLACE, X_PLACE = REGION1_BASE + 64, REGION1_BASE + 0x8000
@@ -37,7 +39,7 @@ def check(
     scalars = [z_pitch // 2, pitch, step, width // 2, rows]
     # The last operand, which the kernel does not know, puts x into memory.
     run = run_kernel(
-        [KERNEL.source],
+        [OBJECT],
         KERNEL.symbol,
         [z_place, x_place + 2 * first, *scalars, x],
         addresses=[None] * 7 + [x_place],

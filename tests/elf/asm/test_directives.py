@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tilewright.elf.relocations import RelocationType
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def test_ends_of_the_range(
 
 
 @given(st.lists(st.integers(-(2**31), 2**32 - 1), min_size=1, max_size=20))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_longs(assembly: "Assemble", values: list[int]) -> None:
     expected = np.array(values, dtype=np.int64).astype(np.uint32).tobytes()
     assert assembly(".long " + ", ".join(map(str, values))).data() == expected

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tilewright.elf.assembler import AssemblyError, assemble
 from tilewright.elf.relocations import RelocationType
 
@@ -195,7 +196,7 @@ def value_of(tree: Tree) -> int:
 
 
 @given(st.lists(trees, min_size=1, max_size=10))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_ring_operators_agree_with_python(assembly: "Assemble", some: list[Tree]) -> None:
     assert values_of(assembly, *map(text_of, some)) == list(map(value_of, some))
 

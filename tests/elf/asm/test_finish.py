@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tilewright.elf.assembler import assemble, assemble_file
 from tilewright.elf.lines import read_lines
 from tilewright.elf.object import FileType, ObjectFile, Section, SectionFlag
@@ -81,7 +82,7 @@ def test_stack_usage_may_come_first(assembly: "Assemble") -> None:
 
 
 @given(st.integers(0, (1 << 21) - 1))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_stack_bytes_are_uleb128(assembly: "Assemble", size: int) -> None:
     ((_, data, _),) = stack_records(assembly(f"f: nop\n.stack_usage f, {size}"), ".stack_sizes")
     value = sum((byte & 0x7F) << 7 * place for place, byte in enumerate(data[4:]))

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tilewright.elf.assembler import AssemblyError, assemble, assemble_file
 from tilewright.elf.writer import write_object
 
@@ -102,19 +103,19 @@ soups = st.lists(st.sampled_from(TOKENS), max_size=60).map(" ".join)
 
 
 @given(soups)
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(400)
 def test_token_soups(text: str) -> None:
     outcome(text)
 
 
 @given(st.text(max_size=80))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_random_text(text: str) -> None:
     outcome(text)
 
 
 @given(st.text(alphabet="am$.:,;{}()[]<>=+-*/\\@#\"' \n\t019fbx_", max_size=60))
-@settings(max_examples=400, deadline=None)
+@examples(400)
 def test_random_punctuation(text: str) -> None:
     outcome(text)
 
@@ -132,7 +133,7 @@ statements = st.builds(
 
 
 @given(st.lists(statements, max_size=12).map("".join))
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(300)
 def test_statements_with_odd_operands(text: str) -> None:
     outcome(text)
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pcpp
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tilewright.elf.asm.diagnostics import Diagnostics
 from tilewright.elf.asm.preprocess import preprocess
 from tilewright.elf.assembler import Assembled, AssemblyError, assemble_file
@@ -546,7 +547,7 @@ def test_calls_that_go_on_past_a_conditional(source: str) -> None:
 
 
 @given(blocks)
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(300)
 def test_same_as_plain_pcpp_on_anything(source: str) -> None:
     text = source + "\nend\n"
     expected, faults = plain_lines(text)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,15 @@ def random_word(generator: np.random.Generator, form: Form, *, coissue: bool = F
     return encode(form, values, coissue=coissue)
 
 
+@lru_cache(maxsize=16)
+def _assembled(code: str) -> bytes:
+    arena = Arena("code", CODE, DATA, is_executable=True)
+    text = f'.section .text.start, "ax"\n.globl _start\n.worker\n.align 8\n_start:\n{code}\n'
+    (segment,) = Linker([assemble(text)], arenas=[arena]).link().segments
+    assert segment.address == CODE
+    return segment.data
+
+
 @dataclass
 class Lockstep:
     """Runs programs on both engines. `workers` keeps its translations between runs."""
@@ -166,13 +176,9 @@ class Lockstep:
     @staticmethod
     def content(code: str | Sequence[int]) -> bytes:
         """Machine code for `CODE`, from words or from assembly text."""
-        if not isinstance(code, str):
-            return b"".join(word.to_bytes(4, "little") for word in code)
-        arena = Arena("code", CODE, DATA, is_executable=True)
-        text = f'.section .text.start, "ax"\n.globl _start\n.worker\n.align 8\n_start:\n{code}\n'
-        (segment,) = Linker([assemble(text)], arenas=[arena]).link().segments
-        assert segment.address == CODE
-        return segment.data
+        if isinstance(code, str):
+            return _assembled(code)
+        return b"".join(word.to_bytes(4, "little") for word in code)
 
     def _reference(self, state: Any, memory: TileMemory, limit: int) -> WorkerResult:
         context = Context(WorkerRegisters(state, 2), state, memory, 0)

@@ -1,6 +1,6 @@
 """Floating point on special values, all against all, with flags and exceptions."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -14,13 +14,20 @@ EXIT = "\nexitz $m15"
 _PAIRS = 250
 
 
+def _state(lockstep: "Lockstep", control: int) -> Any:
+    """Without sticky flags."""
+    state = lockstep.random_state(np.random.default_rng(0), control=control)
+    state["workers"][2]["float_status"] = 0
+    return state
+
+
 def _pairs(lockstep: "Lockstep", code: str, numbers: list[int], control: int = 0) -> None:
     """Some of all pairs of numbers, in $a0 and $a1."""
     pairs = [(one, other) for one in numbers for other in numbers]
     generator = np.random.default_rng(len(code))
+    before = _state(lockstep, control)
     for place in generator.choice(len(pairs), _PAIRS, replace=False):
-        state = lockstep.random_state(np.random.default_rng(0), control=control)
-        state["workers"][2]["float_status"] = 0
+        state = before.copy()
         state["workers"][2]["a"][:2] = pairs[place]
         lockstep.run(code + EXIT, state)
 
@@ -40,9 +47,9 @@ def test_halves(lockstep: "Lockstep", operation: str, control: int) -> None:
 
 
 def _each(lockstep: "Lockstep", code: str, numbers: list[int], control: int = 0) -> None:
+    before = _state(lockstep, control)
     for number in numbers:
-        state = lockstep.random_state(np.random.default_rng(0), control=control)
-        state["workers"][2]["float_status"] = 0
+        state = before.copy()
         state["workers"][2]["a"][0] = number
         lockstep.run(code + EXIT, state)
 
@@ -97,8 +104,7 @@ def test_singles_to_halves(lockstep: "Lockstep", control: int) -> None:
 def test_enabled_exceptions(
     lockstep: "Lockstep", flag: int, one: int, other: int, enabled: int
 ) -> None:
-    state = lockstep.random_state(np.random.default_rng(0), control=enabled)
-    state["workers"][2]["float_status"] = 0
+    state = _state(lockstep, enabled)
     state["workers"][2]["a"][:2] = one, other
     result = lockstep.run("{add $m0, $m0, 1; f32add $a4, $a0, $a1}" + EXIT, state)
     assert result.fault is (FloatFault if enabled & flag else None)

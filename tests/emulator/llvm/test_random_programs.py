@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tilewright.isa import FORMS, Lane, Mode
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ def _program(lockstep: "Lockstep", generator: np.random.Generator) -> list[int]:
     return [*words, EXIT]
 
 
-def _check(lockstep: "Lockstep", seed: int) -> None:
+@examples(120, allow=[HealthCheck.function_scoped_fixture])
+@given(seed=seeds)
+def test_random_programs(lockstep: "Lockstep", seed: int) -> None:
     generator = np.random.default_rng(seed)
     program = _program(lockstep, generator)
     control = CONTROLS[int(generator.integers(len(CONTROLS)))]
@@ -47,22 +49,7 @@ def _check(lockstep: "Lockstep", seed: int) -> None:
         lockstep.run(program, state, words(generator, 256).tobytes())
 
 
-@settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(seed=seeds)
-def test_random_programs(lockstep: "Lockstep", seed: int) -> None:
-    _check(lockstep, seed)
-
-
-@pytest.mark.slow
-@settings(max_examples=3000, deadline=None)
-@given(seed=seeds)
-def test_many_random_programs(lockstep: "Lockstep", seed: int) -> None:
-    _check(lockstep, seed)
-
-
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(seed=seeds)
 def test_random_repeats(lockstep: "Lockstep", seed: int) -> None:
     """Bundles in a loop, so that registers go round."""

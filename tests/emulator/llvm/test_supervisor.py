@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from tests.emulator.conftest import machine_code
+from tests.examples import examples
 from tilewright.emulator.events import EventKind
 from tilewright.emulator.inspection import Inspector
 from tilewright.emulator.llvm import LlvmWorkers, ObjectCache
@@ -533,7 +534,10 @@ def _registers(generator: np.random.Generator) -> dict[str, int]:
     return registers | {"m0": WORKER_CODE}
 
 
-def _check(pair: Pair, seed: int) -> list[Stop]:
+@examples(150, allow=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, (1 << 32) - 1))
+def test_random_programs(workers: LlvmWorkers, supervisors: LlvmSupervisors, seed: int) -> None:
+    pair = Pair(workers, supervisors)
     generator = np.random.default_rng(seed)
     pair.load(CODE, b"".join(word.to_bytes(4, "little") for word in _words(generator)))
     for place in (DATA, DATA_1):
@@ -543,24 +547,7 @@ def _check(pair: Pair, seed: int) -> list[Stop]:
         tile.state["supervisor"]["csr"][CSRS["CCCSLOAD"].index] = DATA_1
     if generator.integers(0, 2):
         pair.resume(int(generator.integers(0, 100)))
-    return pair.run_on(limit=int(generator.integers(1, 2_000)))
-
-
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(seed=st.integers(0, (1 << 32) - 1))
-def test_random_programs(workers: LlvmWorkers, supervisors: LlvmSupervisors, seed: int) -> None:
-    _check(Pair(workers, supervisors), seed)
-
-
-@pytest.mark.slow
-@settings(max_examples=5_000, deadline=None)
-@given(seed=st.integers(0, (1 << 32) - 1))
-def test_many_random_programs(
-    workers: LlvmWorkers, supervisors: LlvmSupervisors, seed: int
-) -> None:
-    _check(Pair(workers, supervisors), seed)
+    pair.run_on(limit=int(generator.integers(1, 2_000)))
 
 
 def _single_cases() -> list[Form]:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.for_each import for_each
 from tilewright.emulator.faults import (
     InstructionFault,
     OperandFault,
@@ -62,7 +63,7 @@ def test_words_that_are_no_instruction(mode: Mode, word: int) -> None:
         fetch(word, NOP, mode)
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+@for_each(FORMS, name=lambda form: form.name)
 def test_every_form_in_either_mode(form: Form) -> None:
     """A word of the form alone decodes in its modes and faults in the other."""
     for mode in (Mode.WORKER, Mode.SUPERVISOR):
@@ -112,7 +113,7 @@ SOLO = [form for form in FORMS if form.is_solo and not form.mnemonic.startswith(
 """With bit 31 set, a send is the one of two words."""
 
 
-@pytest.mark.parametrize("form", SOLO, ids=lambda form: form.name)
+@for_each(SOLO, name=lambda form: form.name)
 def test_solo_instructions_have_no_bit_of_a_bundle(form: Form) -> None:
     for mode in (Mode.WORKER, Mode.SUPERVISOR):
         with pytest.raises(InstructionFault):

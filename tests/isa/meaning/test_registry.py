@@ -4,6 +4,7 @@ import inspect
 
 import pytest
 
+from tests.for_each import for_each
 from tilewright.isa import FORMS, Form
 from tilewright.isa.meaning import MEANINGS
 from tilewright.isa.meaning.registry import meaning
@@ -13,7 +14,7 @@ def test_meanings_are_those_of_the_table() -> None:
     assert set(MEANINGS) == {form.mnemonic for form in FORMS}
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+@for_each(FORMS, name=lambda form: form.name)
 def test_number_of_operands(form: Form) -> None:
     machine, *operands = inspect.signature(MEANINGS[form.mnemonic]).parameters.values()
     assert machine.name == "m"

@@ -41,6 +41,7 @@ from tilewright.package import (
     write_package,
 )
 from tilewright.package.blobs import blob_end
+from tilewright.package.checks.tensors import MAX_LOOPS, MAX_RANK, MAX_TENSORS
 from tilewright.package.layout import MAX_MANIFEST, blobs_start
 from tilewright.package.manifest import encode_manifest
 from tilewright.package.sealing import sealed
@@ -64,7 +65,7 @@ def package_figures() -> list[Figure]:
         figures += _alone(_open, path)
         figures += _alone(_verify, path)
         refused = []
-        for hostile in (_hostile_segments, _hostile_shards, _hostile_slices):
+        for hostile in (_hostile_segments, _hostile_shards, _hostile_slices, _hostile_tensors):
             _write_unchecked(hostile(), path)
             refused.append(_alone(_refuse, path))
     worst = [max(seconds for seconds, _ in refused), max(more for _, more in refused)]
@@ -193,6 +194,17 @@ def _hostile_slices() -> Application:
             batches=Batches([0], [Direction.TO_DEVICE]),
             slices=Slices(zero, zero, zero, zero, row * HOST_WORD % HOST_PAGE, zero + HOST_WORD),
         ),
+    )
+
+
+def _hostile_tensors() -> Application:
+    """As many tensors, of as many loops, which no tile holds."""
+    loops = tuple((number % MAX_RANK, 1) for number in range(MAX_LOOPS))
+    tensor = Tensor("n", Role.OUTPUT, ElementType.U8, (1,) * MAX_RANK, loops)
+    return Application(
+        entries=np.full(TILES, LOADER_FRAME_END),
+        segments=_segment(),
+        tensors=tuple(replace(tensor, name=f"{number:04}") for number in range(MAX_TENSORS)),
     )
 
 

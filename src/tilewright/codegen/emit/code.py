@@ -257,6 +257,14 @@ class TileCode:
                 return
         raise EmissionError("its program does not fit the executable memory")
 
+    def sizes(self) -> dict[int, int]:
+        """Bytes that are written so far, by origin."""
+        self._close_origin()
+        sizes: dict[int, int] = {}
+        for _, size, origin in self._origins:
+            sizes[origin] = sizes.get(origin, 0) + size
+        return sizes
+
     def _replace(self, address: int, word: bytes) -> None:
         run = next(
             run for run in self._runs if run.address <= address < run.address + len(run.code)

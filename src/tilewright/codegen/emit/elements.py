@@ -49,6 +49,7 @@ def suffix(operands: Operands, buffer: int) -> str:
 
 def unary_calls(operands: Operands, name: str, z: int, x: int, tile: int) -> Iterator[Call]:
     """z = name(x), which lies as z does."""
+    _check_precision(operands, name, z, x)
     places = {"z": operands.at(z), "x": operands.at(x)}
     kernel = find_kernel(f"{name}_{suffix(operands, z)}")
     yield kernel_call(kernel, {"n": operands.elements(z, tile)}, places)
@@ -60,6 +61,7 @@ def binary_calls(
     operands: Operands, name: str, z: int, x: int, y: int, tile: int
 ) -> Iterator[Call]:
     """z = x name y. z may be x or y if that one lies as z does."""
+    _check_precision(operands, name, z, x, y)
     if name in _COMMUTATIVE and not _lie_alike(operands, z, x):
         x, y = y, x
     kernel = f"{name}_{suffix(operands, z)}"
@@ -199,6 +201,17 @@ def _vector_along(operands: Operands, z: int, y: int, tile: int) -> str | None:
     if vector[-1:] == (1,) and vector[:-1] == whole[:-1]:
         return "column" if last[:-1] == first[:-1] and last[-1][1] == 1 else None
     return None
+
+
+def _check_precision(operands: Operands, name: str, z: int, *others: int) -> None:
+    """Raises `EmissionError` for operands that are of another precision than the result."""
+    wanted = operands.precision(z)
+    for each in others:
+        if operands.precision(each) is not wanted:
+            raise EmissionError(
+                f"{name}: {operands.name(each)} is stored in {operands.precision(each).value} and "
+                f"{operands.name(z)} in {wanted.value}; a cast has to come first"
+            )
 
 
 def _is_one(storage: Storage) -> bool:

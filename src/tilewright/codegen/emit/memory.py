@@ -102,7 +102,8 @@ def place_buffers(
 
     Raises `PlacementError`, which tells what does not fit and what would help.
     """
-    wants = {each.id: each for each in _buffer_wants(schedule, frozenset(inputs))}
+    ordered = _in_block_order(schedule, [*_buffer_wants(schedule, frozenset(inputs))])
+    wants = {each.id: each for each in ordered}
     if samples:
         wants[len(schedule.buffers)] = _Want(len(schedule.buffers), WORD * samples, "cycle samples")
     rows = {each: row for row, each in enumerate(wants)}
@@ -188,6 +189,21 @@ def _buffer_wants(schedule: TileSchedule, inputs: frozenset[int]) -> Iterator[_W
             need=_need(buffer.memory),
             sequence=_sequence(buffer.block),
         )
+
+
+def _in_block_order(schedule: TileSchedule, wants: list[_Want]) -> list[_Want]:
+    """With blocks of a sequence in their own order, in the places that they have among others."""
+    rows: dict[int, list[int]] = {}
+    for row, want in enumerate(wants):
+        if want.sequence != NONE:
+            rows.setdefault(want.sequence, []).append(row)
+    order = [*range(len(wants))]
+    for sequence, taken in rows.items():
+        number = {id: place for place, id in enumerate(schedule.sequences[sequence].blocks)}
+        in_order = sorted(taken, key=lambda row: number[wants[row].id])
+        for row, member in zip(taken, in_order, strict=True):
+            order[row] = member
+    return [wants[row] for row in order]
 
 
 def _makers(steps: Iterable[LowStep]) -> Iterator[tuple[int, str]]:

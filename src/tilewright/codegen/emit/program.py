@@ -24,6 +24,8 @@ from tilewright.tracing import span
 
 _ALWAYS = (START_UP, FINISH, RENDEZVOUS, ADVANCE)
 _MOST_PASSES = 8
+_MOST_NAMED = 4
+"""Parts of a program that a message lists."""
 
 
 class Frame(Protocol):
@@ -82,11 +84,6 @@ class Program:
     def addresses(self) -> Indices:
         """Of the schedule's buffers."""
         return self.memory.addresses
-
-    @property
-    def code_bytes(self) -> int:
-        """Bytes of the longest program, without kernels."""
-        return max(text.size for text in self.texts)
 
     def code(self, tile: int) -> list[Segment]:
         """All code of a logical tile, with the runtime's memory, by address."""
@@ -161,7 +158,7 @@ def _written(
             try:
                 texts.append(writer.text(work, frame, tile, physical))
             except EmissionError as fault:
-                raise EmissionError(f"tile {tile}: {fault}") from fault
+                raise EmissionError(f"tile {tile}: {fault}{writer.largest_parts()}") from fault
         this.set(images=len(images), code_bytes=max(text.size for text in texts))
     return Program(
         schedule, memory, work, tuple(images), tuple(image_of), tuple(texts), tuple(origins)
@@ -200,6 +197,17 @@ class _Writer:
         frame.write(code, physical, graph)
         code.call(FINISH)
         return code.finished()
+
+    def largest_parts(self) -> str:
+        """What most of the code is for that is written so far."""
+        provenances = list(self._origins)
+        largest = sorted(self._code.sizes().items(), key=lambda each: -each[1])[:_MOST_NAMED]
+        lines = [
+            f"\n  {size / 1024:.1f} KiB: {provenances[origin].operation}, "
+            f"{provenances[origin].reason}"
+            for origin, size in largest
+        ]
+        return "".join(["; most of it so far is for", *lines]) if lines else ""
 
     def _write(
         self, work: Sequence[Work], tile: int, physical: int, samples_last: bool = True

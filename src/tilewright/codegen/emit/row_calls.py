@@ -17,7 +17,7 @@ from tilewright.codegen.mid.operators.attention import CAUSAL
 from tilewright.codegen.mid.operators.rows import CENTRED
 from tilewright.codegen.mid.orders import OUTPUT_GROUP
 from tilewright.device.kernels import KERNELS
-from tilewright.device.kernels.rowwise import apply_constants
+from tilewright.device.kernels.norms_split import apply_constants
 from tilewright.device.kernels.softmax import FEW_ROWS
 
 _NORMS = ("layer_norm", "rms_norm")

@@ -1,8 +1,6 @@
 """The steps of a schedule, each as what all tiles do for it: kernel calls, rows, repeats."""
 
-import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -32,6 +30,7 @@ from tilewright.codegen.mid.orders import Indices
 from tilewright.codegen.mid.storage import WORD
 from tilewright.exchange import Patches, Rows, encode, patches
 from tilewright.exchange import schedule as scheduled
+from tilewright.threads import threads
 from tilewright.tracing import span
 
 
@@ -85,7 +84,7 @@ class Worker:
         """
         with span("codegen.emit.exchange") as this:
             phases = list(_phases(steps))
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
+            with threads() as pool:
                 self._made = dict(zip(map(id, phases), pool.map(self._phase, phases), strict=True))
             this.set(
                 phases=len(phases),

@@ -5,14 +5,13 @@ single words; nothing of how moves are found.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.codegen.low.schedule import (
-    Buffer,
     CopyStep,
     ExchangeStep,
     LowStep,
@@ -53,13 +52,14 @@ def _region(schedule: TileSchedule, steps: tuple[LowStep, ...]) -> Iterator[str]
     filling: dict[int, _Filling] = {}
     for step in steps:
         match step:
-            case CopyStep(copies=copies) if copies is not None:
+            case CopyStep(copies=copies, seen=seen) if copies is not None and seen is not None:
                 words = _expanded(
                     copies.tile, copies.source, copies.tile, copies.target, copies.words
                 )
-                yield from _moved(schedule, step, step.source, step.target, words, filling)
+                ends = step.source, step.target
+                yield from _moved(schedule, step, ends, seen, words, filling)
             case ExchangeStep():
-                for source, target, moves in step.moves:
+                for (source, target, moves), seen in zip(step.moves, step.seen, strict=True):
                     run = np.repeat(np.arange(len(moves.words)), np.diff(moves.receiver_start))
                     words = _expanded(
                         moves.source_tile[run],
@@ -68,7 +68,7 @@ def _region(schedule: TileSchedule, steps: tuple[LowStep, ...]) -> Iterator[str]
                         moves.receiver,
                         moves.words[run],
                     )
-                    yield from _moved(schedule, step, source, target, words, filling)
+                    yield from _moved(schedule, step, (source, target), seen, words, filling)
             case _:
                 yield from _lacking(schedule, filling)
                 filling = {}
@@ -88,28 +88,70 @@ def _expanded(
 def _moved(
     schedule: TileSchedule,
     step: CopyStep | ExchangeStep,
-    source: int,
-    target: int,
+    ends: tuple[int, int],
+    seen: Storage,
     words: _Words,
     filling: dict[int, _Filling],
 ) -> Iterator[str]:
-    of, to = schedule.buffers[source], schedule.buffers[target]
-    window = next((each for each in range(to.slot.steps) if _is_right(of, to, words, each)), None)
-    if window is None:
+    of, to = (schedule.buffers[end] for end in ends)
+    window = step.window if to.slot.steps > 1 else 0
+    arrived = _Arrived(seen, to.slot.storage, words, window * to.tiles)
+    starts = (each for each in _starts(seen, to.slot.storage) if _is_right(arrived.first, each))
+    if not any(_is_right(arrived, start) for start in starts):
         where = step.provenance.operation
         yield f"{where}: {to.name} gets words of {of.name} that belong elsewhere"
         return
     shape = (to.tiles, -(-to.slot.tile_bytes // WORD))
     known = filling.setdefault(
-        target, _Filling(np.zeros(shape, np.bool_), window, step.provenance.operation)
+        to.id, _Filling(np.zeros(shape, np.bool_), window, step.provenance.operation)
     )
     known.came[words.target_tile, words.target] = True
 
 
-def _is_right(of: Buffer, to: Buffer, words: _Words, window: int) -> bool:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Arrived:
+    """Words of `source` in places of `target`, of which a tile holds the shard `first_shard` later
+    than its number."""
+
+    source: Storage
+    target: Storage
+    words: _Words
+    first_shard: int
+
+    @property
+    def first(self) -> "_Arrived":
+        """The first word alone, which tells most wrong starts."""
+        return replace(self, words=_Words(*(each[:1] for each in _parts(self.words))))
+
+
+def _parts(words: _Words) -> tuple[Indices, ...]:
+    return words.source_tile, words.source, words.target_tile, words.target
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """Where a source begins in its target: at `place` of `axis`."""
+
+    axis: int
+    place: int
+
+
+def _starts(source: Storage, target: Storage) -> Iterator[_Start]:
+    """Where it may begin: a target that is longer along an axis has room for others there."""
+    shapes = source.shape, target.shape[len(target.shape) - len(source.shape) :]
+    longer = [axis for axis, (own, whole) in enumerate(zip(*shapes, strict=True)) if own != whole]
+    if not longer:
+        yield _Start(0, 0)
+    elif len(longer) == 1:
+        axis = longer[0]
+        for place in range(shapes[1][axis] - shapes[0][axis] + 1):
+            yield _Start(axis, place)
+
+
+def _is_right(arrived: _Arrived, start: _Start) -> bool:
     """Whether each word holds elements that its place wants."""
-    source, target = of.slot.storage, to.slot.storage
-    tile = words.target_tile + window * to.tiles
+    source, target, words = arrived.source, arrived.target, arrived.words
+    tile = words.target_tile + arrived.first_shard
     per_word = WORD // target.format.precision.bytes
     source_per_word = WORD // source.format.precision.bytes
     for element in range(per_word):
@@ -120,43 +162,30 @@ def _is_right(of: Buffer, to: Buffer, words: _Words, window: int) -> bool:
         for place in inside:
             offset = words.source * source_per_word + place
             held = _base_numbers(source, words.source_tile, offset)
-            met |= _meet(wanted, held, source, target)
+            met |= _meet(wanted, held, source, target, start)
         if not np.all((wanted == _NOWHERE) | met):
             return False
     return True
 
 
-def _meet(wanted: Indices, held: Indices, source: Storage, target: Storage) -> NDArray[np.bool_]:
+def _meet(
+    wanted: Indices, held: Indices, source: Storage, target: Storage, start: _Start
+) -> NDArray[np.bool_]:
     """Where the element of the target with a number is the one that the source holds, whose number
     is that of its base.
 
-    A target with an axis more holds terms of a sum along it; one that is longer along an axis has
-    room for further sources there.
+    A target with an axis more holds terms of a sum along it.
     """
     there = (wanted != _NOWHERE) & (held != _NOWHERE)
     shape = source.shape
-    coordinates = np.unravel_index(np.maximum(wanted, 0), target.shape or (1,))
-    coordinates = coordinates[len(coordinates) - max(len(shape), 1) :]
-    longer = [
-        axis
-        for axis, pair in enumerate(zip(target.shape[::-1], shape[::-1], strict=False))
-        if pair[0] != pair[1]
-    ]
-    if not longer:
-        number = np.ravel_multi_index(coordinates, shape or (1,))
-        return np.asarray(there & (_shown(source)[number] == held))
-    axis = len(shape) - 1 - longer[0]
-    seen = np.full(prod(source.base), _NOWHERE, np.int64)
-    seen[_shown(source)] = np.arange(prod(shape))
-    number = seen[np.maximum(held, 0)]
-    found = np.unravel_index(np.maximum(number, 0), shape)
-    there &= number != _NOWHERE
-    shift = (coordinates[axis] - found[axis])[there]
-    same = there & (len(shift) > 0 and bool(np.all(shift == shift[0])))
-    for other in range(len(shape)):
-        if other != axis:
-            same &= coordinates[other] == found[other]
-    return np.asarray(same)
+    if not shape:
+        return np.asarray(there)
+    every = np.unravel_index(np.maximum(wanted, 0), target.shape)
+    inner = list(every[len(every) - len(shape) :])
+    inner[start.axis] = inner[start.axis] - start.place
+    there &= (inner[start.axis] >= 0) & (inner[start.axis] < shape[start.axis])
+    number = np.ravel_multi_index(tuple(np.where(there, each, 0) for each in inner), shape)
+    return np.asarray(there & (_shown(source)[number] == held))
 
 
 def _shown(storage: Storage) -> Indices:

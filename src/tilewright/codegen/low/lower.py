@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Generator, Iterator
+from dataclasses import dataclass
 
 from tilewright.codegen.low.moves import Moves, Origin, Part, gathered, scattered
 from tilewright.codegen.low.schedule import (
@@ -29,6 +30,7 @@ from tilewright.codegen.mid import (
     Scatter,
     Slot,
     Step,
+    Storage,
     WorkProvenance,
     walk_steps,
 )
@@ -222,6 +224,16 @@ class _Lowering:
         return known if known.blocks[:-1] == tuple(block.id for block in blocks) else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """Words that fill a buffer from another, which is seen as `seen`."""
+
+    source: Buffer
+    seen: Storage
+    target: Buffer
+    moves: Moves
+
+
 class _Work:
     """The steps of one operation."""
 
@@ -285,35 +297,31 @@ class _Work:
             yield Part(axis, start, part[axis])
             start += part[axis]
 
-    def _gathered(
-        self, source: str, target: str, window: int, part: Part | None = None
-    ) -> tuple[Buffer, Buffer, Moves]:
+    def _gathered(self, source: str, target: str, window: int, part: Part | None = None) -> "_Move":
         slots = self._dispatch.slot(source), self._dispatch.slot(target)
         moves = gathered(slots[0].storage, slots[1], window, part)
-        return self._named[source], self._named[target], moves
+        return _Move(self._named[source], slots[0].storage, self._named[target], moves)
 
-    def _scattered(self, source: str, target: str) -> tuple[Buffer, Buffer, Moves]:
+    def _scattered(self, source: str, target: str) -> "_Move":
         slots = self._dispatch.slot(source), self._dispatch.slot(target)
-        return (
-            self._named[source],
-            self._named[target],
-            scattered(slots[0].storage, slots[1].storage),
-        )
+        moves = scattered(slots[0].storage, slots[1].storage)
+        return _Move(self._named[source], slots[0].storage, self._named[target], moves)
 
-    def _exchange(
-        self, moves: list[tuple[Buffer, Buffer, Moves]], window: int
-    ) -> Iterator[LowStep]:
-        for source, target, each in moves:
-            if len(each.copies.tile):
-                yield CopyStep(source.id, target.id, each.copies, self._provenance, window)
-        sent = [each for each in moves if len(each[2].words)]
+    def _exchange(self, moves: list["_Move"], window: int) -> Iterator[LowStep]:
+        for each in moves:
+            copies = each.moves.copies
+            if len(copies.tile):
+                yield CopyStep(
+                    each.source.id, each.target.id, copies, self._provenance, window, each.seen
+                )
+        sent = [each for each in moves if len(each.moves.words)]
         if not sent:
             return
-        for source, _, _ in sent:
-            for _, target, _ in sent:
-                self._lowering._keep_apart(source, target)
-        identified = tuple((source.id, target.id, each) for source, target, each in sent)
-        yield ExchangeStep(identified, self._provenance, window)
+        for source in sent:
+            for target in sent:
+                self._lowering._keep_apart(source.source, target.target)
+        identified = tuple((each.source.id, each.target.id, each.moves) for each in sent)
+        yield ExchangeStep(identified, self._provenance, window, tuple(each.seen for each in sent))
 
     def _call(self, call: KernelCall, window: int) -> KernelStep:
         mode = call.modes[0] if window == 0 else call.modes[-1]

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright.codegen.low.moves import Copies, Moves, Origin
-from tilewright.codegen.mid import Layout, MemoryClass, Slot, WorkProvenance
+from tilewright.codegen.mid import Layout, MemoryClass, Slot, Storage, WorkProvenance
 from tilewright.codegen.mid.orders import Indices
 
 ATOM = 8
@@ -108,6 +108,8 @@ class ExchangeStep:
     provenance: WorkProvenance
     window: int = 0
     """Of targets with steps, the step whose shards are filled."""
+    seen: tuple[Storage, ...] = ()
+    """For each move, its source as the operation sees it: the buffer, or a view of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,6 +122,8 @@ class CopyStep:
     provenance: WorkProvenance
     window: int = 0
     """Of a target with steps, the step whose shards are filled."""
+    seen: Storage | None = None
+    """The source as the operation sees it, if `copies` says which words go where."""
 
 
 @dataclass(frozen=True, slots=True)

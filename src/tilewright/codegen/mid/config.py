@@ -1,8 +1,10 @@
 """What a build is for, and how it plans: shared by planning, lowering and packaging."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
+from typing import Any
 
 from tilewright.codegen.mid.cost import EMULATED, CostModel
 from tilewright.codegen.mid.faults import PlanError
@@ -44,7 +46,61 @@ def interleaved_budget() -> int:
     return int((MEMORY_END - REGION1_BASE) * (1 - SLACK))
 
 
-@dataclass(frozen=True, slots=True)
+_LEAST = {
+    "tiles": None,
+    "most_copies": 0,
+    "placement_seed": None,
+    "tile_bytes": 1,
+    "interleaved_bytes": 1,
+}
+"""Whole numbers of a configuration, and the least that they can be; the tiles have rules of their
+own."""
+_KINDS = {
+    "model": CostModel,
+    "kernels": Mapping,
+    "policy": KernelPolicy,
+    "inputs": Mapping,
+    "profiling": Profiling,
+}
+
+
+def _one_of(kind: type) -> str:
+    """What is to be given where something of this kind is wanted."""
+    if issubclass(kind, Enum):
+        return "one of " + ", ".join(map(str, kind))
+    return f"a {kind.__name__}"
+
+
+def _whole(name: str, value: object) -> int:
+    try:
+        found = int(operator.index(value))  # type: ignore[arg-type]
+    except TypeError:
+        raise PlanError(f"{name} of a configuration is a whole number, not {value!r}") from None
+    least = _LEAST[name]
+    if least is not None and found < least:
+        raise PlanError(f"{name} of a configuration is at least {least}, not {found}")
+    return found
+
+
+def _short_kernels(kernels: Mapping[str, KernelSpec]) -> str:
+    missing = sum(spec.status is not KernelStatus.IMPLEMENTED for spec in kernels.values())
+    return f"<{len(kernels)} kernels, {missing} of them not written>"
+
+
+def _short_formats(formats: Mapping[str, TensorFormat]) -> str:
+    return "{" + ", ".join(f"{name!r}: {format}" for name, format in formats.items()) + "}"
+
+
+_SHORT: Mapping[str, Callable[[Any], str]] = {
+    "model": lambda model: f"<{model.name}>",
+    "kernels": _short_kernels,
+    "policy": str,
+    "profiling": str,
+    "inputs": _short_formats,
+}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class PipelineConfig:
     """Target, planning policy and formats of inputs.
 
@@ -68,10 +124,30 @@ class PipelineConfig:
     """Of it, what may be interleaved."""
 
     def __post_init__(self) -> None:
+        """Raises PlanError for what is no configuration, or none of this chip."""
+        for name in _LEAST:
+            object.__setattr__(self, name, _whole(name, getattr(self, name)))
+        for name, kind in _KINDS.items():
+            found = getattr(self, name)
+            if not isinstance(found, kind):
+                raise PlanError(f"{name} of a configuration is {_one_of(kind)}, not {found!r}")
+        for source, format in self.inputs.items():
+            if not isinstance(format, TensorFormat):
+                raise PlanError(f'the format of "{source}" is a TensorFormat, not {format!r}')
         if not 1 <= self.tiles <= TILES:
             raise PlanError(f"a chip has {TILES} tiles; a plan for {self.tiles} is not possible")
-        if self.most_copies < 0 or self.tile_bytes < 1:
-            raise PlanError("the cap of copies and the memory of a tile cannot be negative")
+        if max(self.tile_bytes, self.interleaved_bytes) > MEMORY_SIZE:
+            raise PlanError(f"a tile has {MEMORY_SIZE:,} bytes; a plan cannot fill more")
+
+    def __repr__(self) -> str:
+        """What differs from the usual, in short."""
+        shown = [f"tiles={self.tiles}"]
+        for each in fields(self)[1:]:
+            value = getattr(self, each.name)
+            usual = each.default if each.default_factory is MISSING else each.default_factory()
+            if value is not usual and value != usual:
+                shown.append(f"{each.name}={_SHORT.get(each.name, repr)(value)}")
+        return f"PipelineConfig({', '.join(shown)})"
 
     def allows(self, kernel: str) -> bool:
         """Whether plans may call a kernel."""

@@ -114,8 +114,8 @@ def _grow(
     if len(others) > 1 or (result.shape, result.dtype) != (product.shape, product.dtype):
         return None
     other = others[0].type if others else None
-    if other is not None and not other.dtype.is_float:
-        return None
+    if other is not None and other.dtype is not result.dtype:
+        return None  # kernels behind a product take one precision: a cast comes first
     assert isinstance(operation.operator, Formula)
     kind = epilogue_kind(operation.operator, None if other is None else other.shape, result.shape)
     if kind is None:

@@ -82,11 +82,6 @@ class Layout:
         """What each tile of the group sets aside."""
         return self.shard_elements * self.format.precision.bytes
 
-    @property
-    def total_bytes(self) -> int:
-        """What all tiles of the group set aside."""
-        return self.shard_bytes * self.format.tiles
-
     # places
 
     @cached_property

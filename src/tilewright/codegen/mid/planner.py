@@ -14,16 +14,17 @@ from tilewright.codegen.mid.assembly import assemble
 from tilewright.codegen.mid.budget import MemoryUse, memory_use, residents_pack
 from tilewright.codegen.mid.config import PipelineConfig
 from tilewright.codegen.mid.faults import DoesNotFit, FormatError, PlanError
+from tilewright.codegen.mid.groups import VIEWS
 from tilewright.codegen.mid.ideal import ideal_cycles
 from tilewright.codegen.mid.kernels import KernelPolicy
 from tilewright.codegen.mid.layout import resolve
 from tilewright.codegen.mid.midgraph import MidGraph, MidOperation, walk_steps
 from tilewright.codegen.mid.operators.choosing import PRECISIONS
 from tilewright.codegen.mid.search import Open, Place, Prices, RegionPlan, Searcher
+from tilewright.codegen.mid.shortage import of_operation, of_plan, of_results, share_taken
 from tilewright.codegen.mid.storage import Storage
 from tilewright.codegen.mid.verify import verify
-from tilewright.graph import ComputeGraph, SourceKind
-from tilewright.target.geometry import TILES
+from tilewright.graph import ComputeGraph, SourceKind, operators, walk
 from tilewright.tracing import Span, span
 
 PRICES = (0.0, 1 / 64, 1 / 16, 1 / 4, 1.0, 8.0, 64.0)
@@ -33,8 +34,9 @@ PRICE_ROUNDS = 3
 """Halvings, on a logarithmic scale, of the range between two prices of which one is too low."""
 MOST_GROUPS = 5
 """Operators for which more copies are tried one by one."""
-WORKING_SHARES = (0.75, 0.6, 0.45, 0.3, 0.2, 0.1)
-"""Of the memory that residents leave, what one operator may work in; tried in this order."""
+WORKING_SHARES = (0.75, 0.6, 0.45, 0.3, 0.2, 0.1, 1.0)
+"""Of the memory that residents leave, what one operator may work in; tried in this order. All of it
+is for a single operator that has no use for less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,7 @@ class _Planner:
 
     def planned(self) -> Planned:
         self._check_inputs()
+        self._check_sizes()
         misses: list[Planned | DoesNotFit] = []
         for limit in self._limits():
             found, missed = self._within(limit, hopeful=not misses)
@@ -146,6 +149,21 @@ class _Planner:
         if faults:
             raise PlanError("formats of sources: " + "; ".join(faults))
 
+    def _check_sizes(self) -> None:
+        """Raises DoesNotFit that lists all results that the chip cannot hold, were it empty."""
+        memory = self._config.tiles * self._config.tile_bytes
+        found = []
+        for operation in walk(self._graph):
+            if isinstance(operation.operator, (*VIEWS, operators.Constant, operators.Repeat)):
+                continue
+            type = operation.result.type
+            size = type.elements * PRECISIONS[type.dtype].bytes
+            if size > memory:
+                label = operation.label or f"{operation.operator.mnemonic} %{operation.result.id}"
+                found.append((label, -(-size // self._config.tiles)))
+        if found:
+            raise of_results(self._graph.name, found, self._config)
+
     def _limits(self) -> Iterator[int]:
         """Working memory for one operator, less and less."""
         left = max(self._config.tile_bytes - self._least_resident(), self._config.tile_bytes // 8)
@@ -168,13 +186,13 @@ class _Planner:
         try:
             dearest = [] if hopeful else [self._at(Prices(price), limit) for price in PRICES[-2:]]
             if dearest and not any(map(self._fits, dearest)):
-                return None, min(dearest, key=lambda each: each.memory.total)
+                return None, self._nearest(dearest)
             tried = [self._at(Prices(price), limit) for price in PRICES]
         except DoesNotFit as fault:
             return None, fault
         fitting = [each for each in tried if self._fits(each)]
         if not fitting:
-            return None, min(tried, key=lambda each: each.memory.total)
+            return None, self._nearest(tried)
         best = self._refined(
             min(fitting, key=_cycles), [each for each in tried if not self._fits(each)], limit
         )
@@ -222,22 +240,16 @@ class _Planner:
             and residents_pack(planned.graph, use)
         )
 
+    def _nearest(self, plans: list[Planned]) -> Planned:
+        return min(plans, key=lambda each: share_taken(each.memory, self._config))
+
     def _does_not_fit(self, misses: "list[Planned | DoesNotFit]") -> DoesNotFit:
         plans = [miss for miss in misses if isinstance(miss, Planned)]
         if plans:
-            return _shortage(min(plans, key=lambda each: each.memory.total), self._config)
+            return of_plan(self._graph.name, self._nearest(plans).memory, self._config)
         faults = [miss for miss in misses if isinstance(miss, DoesNotFit)]
         nearest = min(faults, key=lambda each: each.needed - each.available)
-        available = self._config.tile_bytes
-        beside = min(self._least_resident(), available)
-        needed = nearest.needed + beside
-        message = (
-            f'graph "{self._graph.name}" does not fit {self._config.tiles} tiles: '
-            f"{nearest.operation} needs at least {_kib(nearest.needed)} of a tile beside "
-            f"{_kib(beside)} of parameters; a tile has {_kib(available)}\n"
-            f"  {_more_tiles(needed, available, self._config)}"
-        )
-        return DoesNotFit(message, nearest.operation, needed, available)
+        return of_operation(self._graph.name, nearest, self._least_resident(), self._config)
 
 
 def _weighing(plan: RegionPlan, times: int = 1) -> list[Weighing]:
@@ -254,43 +266,3 @@ def _weighing(plan: RegionPlan, times: int = 1) -> list[Weighing]:
 
 def _cycles(planned: Planned) -> float:
     return planned.graph.cost.total
-
-
-def _shortage(nearest: Planned, config: PipelineConfig) -> DoesNotFit:
-    """What is missing in the plan that came nearest, and what would help."""
-    use, available = nearest.memory, config.tile_bytes
-    where = f"at {use.peak.operation}" if use.peak is not None else "for the graph's sources"
-    lines = [
-        f'graph "{nearest.graph.name}" does not fit {config.tiles} tiles: {where}, the fullest '
-        f"tile needs {_kib(use.total)} of {_kib(available)}",
-        f"  parameters {_kib(use.resident)}, live values {_kib(use.live)}, working memory "
-        f"{_kib(use.working)}, exchange rows {_kib(use.rows)}",
-        "  the largest: " + ", ".join(f"{name} {_kib(size)}" for name, size in use.largest),
-        f"  {_remedy(use, available, config)}",
-    ]
-    operation = use.peak.operation if use.peak is not None else ""
-    return DoesNotFit("\n".join(lines), operation, use.total, available)
-
-
-def _remedy(use: MemoryUse, available: int, config: PipelineConfig) -> str:
-    """The nearest change that would fit, by the bytes that it frees."""
-    missing = use.total - available
-    if use.resident // 2 >= missing and use.resident > use.live + use.working:
-        return "storing the parameters in 8 bits would free the half of their memory, which fits"
-    if (use.live + use.working) // 2 >= missing:
-        return "halving the batch or the tokens would free enough"
-    return _more_tiles(use.total, available, config)
-
-
-def _more_tiles(needed: int, available: int, config: PipelineConfig) -> str:
-    tiles = -(-config.tiles * needed // available)
-    if tiles <= TILES:
-        return f"about {tiles} tiles would hold it"
-    return (
-        f"it needs about {needed / available:.1f} times the memory: store parameters in 8 bits, "
-        "make the batch smaller, or split the model"
-    )
-
-
-def _kib(size: int) -> str:
-    return f"{size / 1024:,.1f} KiB"

@@ -11,6 +11,7 @@ import numpy as np
 
 from tilewright.codegen.mid.dispatch import Gather, Loop, OperatorDispatch, Scatter, Slot, Step
 from tilewright.codegen.mid.storage import WORD, Storage, seen_numbers
+from tilewright.target.geometry import MEMORY_SIZE
 from tilewright.target.rates import ROW_WORDS_PER_MESSAGE
 
 
@@ -41,11 +42,12 @@ def _messages(step: Step, slots: dict[str, Slot]) -> int:
 def received_runs(source: Storage, target: Storage) -> int:
     """Contiguous runs that the last tile of `target` takes from other tiles of `source`.
 
-    Where shapes differ (the parts of a concatenation) every row counts as one run.
+    Where shapes differ (the parts of a concatenation) every row counts as one run. What no tile can
+    hold, of which no plan comes, counts as one.
     """
-    if not target.shape:
-        return 1
     layout = target.layout
+    if not target.shape or layout.shard_bytes > MEMORY_SIZE:
+        return 1
     offset = np.arange(layout.shard_elements)
     last = np.full_like(offset, layout.format.tiles - 1)
     coordinates, held = layout.coordinates(last, offset)

@@ -8,7 +8,7 @@ searched once; what it carries must lie at its end as it lay at its start.
 
 import heapq
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tilewright.codegen.mid.candidates import Operand, OperandSpec, OperatorCandidate
 from tilewright.codegen.mid.config import PipelineConfig
@@ -17,6 +17,7 @@ from tilewright.codegen.mid.cost import OperatorCost
 from tilewright.codegen.mid.distributions import spread_format
 from tilewright.codegen.mid.faults import DoesNotFit, PlanError
 from tilewright.codegen.mid.groups import Group, grouped
+from tilewright.codegen.mid.kernels import KernelPolicy
 from tilewright.codegen.mid.operators.choosing import GATHERING, PRECISIONS, candidates
 from tilewright.codegen.mid.rows import received_runs
 from tilewright.codegen.mid.storage import Storage
@@ -69,6 +70,12 @@ class Open:
 
 Place = Storage | Open
 
+Key = tuple[int, tuple[Formula, ...]]
+"""Root and views of an open place."""
+
+Homes = Mapping[Key, Storage]
+"""Formats chosen for open sources."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -93,7 +100,7 @@ class RegionPlan:
     choices: tuple[Choice, ...]
     exits: tuple[Conversions, ...]
     """Of each result, to where it has to be."""
-    homes: Mapping[tuple[int, tuple[Formula, ...]], Storage]
+    homes: Homes
     """Formats chosen for open sources, by root and views."""
     cycles: float
     score: float
@@ -103,7 +110,7 @@ class RegionPlan:
 @dataclass(slots=True)
 class _State:
     places: dict[int, Place]
-    homes: dict[tuple[int, tuple[Formula, ...]], Storage]
+    homes: dict[Key, Storage]
     score: float
     cycles: float
     last: "_Link | None"
@@ -113,6 +120,27 @@ class _State:
 class _Link:
     choice: Choice
     before: "_Link | None"
+
+
+@dataclass(slots=True)
+class _Entered:
+    """What enters the body of a repeat open, or has a format outside."""
+
+    apart: bool
+    """Whether the body may choose for what enters in two ways more than once."""
+    keys: list[Key]
+    sequences: dict[tuple[Key, ...], Open] = field(default_factory=dict)
+    """By the keys of their values, what stands for them in the body."""
+
+
+def _key(place: Open) -> Key:
+    return place.root, place.views
+
+
+def _overlap(one: Key, other: Key) -> bool:
+    """Whether one is what the other is, or a view of it."""
+    shared = min(len(one[1]), len(other[1]))
+    return one[0] == other[0] and one[1][:shared] == other[1][:shared]
 
 
 class Searcher:
@@ -131,14 +159,16 @@ class Searcher:
         prices: Prices,
         limit: int,
         exits: tuple[Storage | None, ...] | None = None,
+        homes: Homes | None = None,
     ) -> RegionPlan:
         """The best plan found. `exits`: where results have to be in the end, None for anywhere.
+        `homes`: formats of open sources that are chosen already.
 
         Raises PlanError (or DoesNotFit) if an operator has no candidate.
         """
         groups = self._grouped(region)
         needed = _last_needs(groups, region)
-        states = [_State(dict(places), {}, 0.0, 0.0, None)]
+        states = [_State(dict(places), dict(homes or {}), 0.0, 0.0, None)]
         for index, group in enumerate(groups):
             states = self._advanced(states, group, prices, limit)
             states = _pruned(states, needed[index])
@@ -222,9 +252,10 @@ class Searcher:
     def _nothing_fits(self, group: Group, operands: tuple[Operand, ...], limit: int) -> PlanError:
         roomy = candidates(group, operands, self.config, _NO_LIMIT)
         if not roomy:
+            remedy = " ('predict' would)" if self.config.policy is KernelPolicy.BUILD else ""
             return PlanError(
                 f"{group.label}: no candidate calls only kernels that exist; the policy "
-                f"'{self.config.policy.value}' allows no others ('predict' would)"
+                f"'{self.config.policy.value}' allows no others{remedy}"
             )
         needed = min(each.bytes.transient + each.bytes.result for each in roomy)
         return DoesNotFit(
@@ -256,7 +287,7 @@ class Searcher:
     ) -> tuple[tuple[Conversions, ...], int]:
         """Conversions of each operand, and the resident bytes that open operands claim."""
         steps, claimed = [], 0
-        taken: dict[tuple[int, tuple[Formula, ...]], Storage] = {}
+        taken: dict[Key, Storage] = {}
         for value, spec in zip(group.operands, candidate.operands, strict=True):
             place = state.places[value.id]
             home = self._home(state, place)
@@ -315,6 +346,19 @@ class Searcher:
     # repeats
 
     def _with_repeat(self, state: _State, group: Group, prices: Prices, limit: int) -> _State:
+        """With each sequence in a format of its own, unless these differ for one of its values."""
+        body = self._known_body(state, group, prices, limit, apart=True)
+        homes = self._homes_of_body(state, group, body)
+        if homes is None:
+            body = self._known_body(state, group, prices, limit, apart=False)
+            homes = self._homes_of_body(state, group, body)
+            assert homes is not None
+        return self._with_body(state, group, body, homes)
+
+    def _known_body(
+        self, state: _State, group: Group, prices: Prices, limit: int, apart: bool
+    ) -> RegionPlan:
+        """`apart`: as if no value entered in two ways, with a format for each."""
         repeat = group.repeat
         assert repeat is not None
         given = repeat.parts(group.operands)
@@ -322,25 +366,38 @@ class Searcher:
         places: dict[int, Place] = {}
         for outer, argument in zip(given.invariants, arguments.invariants, strict=True):
             places[argument.id] = self._settled(state, state.places[outer.id])
+        opened = [place for place in places.values() if isinstance(place, Open)]
+        roots = {place.root for place in opened}
+        inherited = {key: home for key, home in state.homes.items() if key[0] in roots}
+        entered = _Entered(apart, [*state.homes, *map(_key, opened)])
         for values, (argument,) in zip(given.sequences, arguments.sequences, strict=True):
-            places[argument.id] = self._sequence_place(state, values, argument)
-        key = (group.first.id, tuple(places.items()), prices, limit)
+            places[argument.id] = self._sequence_place(state, values, argument, entered)
+        key = (group.first.id, tuple(places.items()), tuple(inherited.items()), prices, limit)
         if key not in self._bodies:
-            self._bodies[key] = self._body(group, places, prices, limit)
-        body = self._bodies[key]
-        return self._with_body(state, group, body)
+            self._bodies[key] = self._body(group, places, inherited, prices, limit)
+        return self._bodies[key]
 
     def _settled(self, state: _State, place: Place) -> Place:
         home = self._home(state, place)
         return place if home is None else home
 
-    def _sequence_place(self, state: _State, values: tuple[Value, ...], argument: Value) -> Place:
+    def _sequence_place(
+        self, state: _State, values: tuple[Value, ...], argument: Value, entered: "_Entered"
+    ) -> Place:
         """Open if all values of the sequence are; else one format for all."""
         places = [state.places[value.id] for value in values]
-        if all(isinstance(each, Open) and self._home(state, each) is None for each in places):
-            weight = all(isinstance(each, Open) and each.weight for each in places)
-            return Open(argument.id, (), weight)
-        return self._default(argument)
+        opened = [place for place in places if isinstance(place, Open)]
+        keys = tuple(map(_key, opened))
+        if len(opened) < len(places) or any(key in state.homes for key in keys):
+            return self._default(argument)
+        if keys in entered.sequences:
+            return entered.sequences[keys]
+        if not entered.apart and any(_overlap(a, b) for a in keys for b in entered.keys):
+            return self._default(argument)
+        place = Open(argument.id, (), all(each.weight for each in opened))
+        entered.sequences[keys] = place
+        entered.keys += keys
+        return place
 
     def _default(self, value: Value) -> Storage:
         precision = PRECISIONS[value.type.dtype]
@@ -348,7 +405,12 @@ class Searcher:
         return Storage(format.with_precision(precision, value.type.format.scale), value.type.shape)
 
     def _body(
-        self, group: Group, places: dict[int, Place], prices: Prices, limit: int
+        self,
+        group: Group,
+        places: dict[int, Place],
+        homes: Homes,
+        prices: Prices,
+        limit: int,
     ) -> RegionPlan:
         """The body's plan, with what it carries where that is made best, or spread evenly."""
         repeat = group.repeat
@@ -358,7 +420,7 @@ class Searcher:
 
         def searched(carried: tuple[Storage, ...], exits: tuple[Storage | None, ...]) -> RegionPlan:
             entered = dict(zip((each.id for each in arguments), carried, strict=True))
-            return self.search(repeat.body, {**places, **entered}, prices, limit, exits)
+            return self.search(repeat.body, {**places, **entered}, prices, limit, exits, homes)
 
         anywhere = searched(spread, (None,) * len(spread))
         made = tuple(
@@ -368,10 +430,11 @@ class Searcher:
         plans = [searched(carried, carried) for carried in dict.fromkeys((made, spread))]
         return min(plans, key=lambda plan: plan.score)
 
-    def _with_body(self, state: _State, group: Group, body: RegionPlan) -> _State:
+    def _with_body(
+        self, state: _State, group: Group, body: RegionPlan, homes: dict[Key, Storage]
+    ) -> _State:
         repeat = group.repeat
         assert repeat is not None
-        homes = self._homes_of_body(state, group, body)
         steps = [
             self._entering(state, homes, value, target)
             for value, target in zip(group.operands, _entrances(group, body), strict=True)
@@ -390,27 +453,28 @@ class Searcher:
 
     def _homes_of_body(
         self, state: _State, group: Group, body: RegionPlan
-    ) -> dict[tuple[int, tuple[Formula, ...]], Storage]:
-        """Formats known outside, and those that the body chose for the values given to it."""
+    ) -> dict[Key, Storage] | None:
+        """Formats known outside, and those that the body chose for the values given to it; None if
+        it chose two for one of them."""
         repeat = group.repeat
         assert repeat is not None
         given, arguments = repeat.parts(group.operands), repeat.arguments
         of_sequence = {argument.id: i for i, (argument,) in enumerate(arguments.sequences)}
         homes = dict(state.homes)
         for (root, views), home in body.homes.items():
-            values = given.sequences[of_sequence[root]] if root in of_sequence else ()
-            for value in values:
-                place = state.places[value.id]
-                assert isinstance(place, Open)
-                homes[(place.root, (*place.views, *views))] = home
-            if root not in of_sequence:
-                homes[(root, views)] = home
+            keys = [(root, views)]
+            if root in of_sequence:
+                places = [state.places[value.id] for value in given.sequences[of_sequence[root]]]
+                opened = [place for place in places if isinstance(place, Open)]
+                keys = [(place.root, (*place.views, *views)) for place in opened]
+            if any(homes.setdefault(key, home) != home for key in keys):
+                return None
         return homes
 
     def _entering(
         self,
         state: _State,
-        homes: dict[tuple[int, tuple[Formula, ...]], Storage],
+        homes: dict[Key, Storage],
         value: Value,
         target: Storage | None,
     ) -> Conversions:
@@ -429,7 +493,7 @@ class Searcher:
 
     def _ended(
         self, state: _State, region: Region, exits: tuple[Storage | None, ...] | None
-    ) -> tuple[float, tuple[Conversions, ...], dict[tuple[int, tuple[Formula, ...]], Storage]]:
+    ) -> tuple[float, tuple[Conversions, ...], dict[Key, Storage]]:
         homes = dict(state.homes)
         steps = []
         for value, target in zip(
@@ -445,7 +509,7 @@ class Searcher:
         self,
         state: _State,
         exits: tuple[Conversions, ...],
-        homes: dict[tuple[int, tuple[Formula, ...]], Storage],
+        homes: dict[Key, Storage],
     ) -> RegionPlan:
         choices = []
         link = state.last

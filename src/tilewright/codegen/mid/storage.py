@@ -16,6 +16,7 @@ from tilewright.codegen.mid.formats import TensorFormat
 from tilewright.codegen.mid.layout import Layout, Shape, resolve
 from tilewright.codegen.mid.orders import Indices
 from tilewright.graph.operator import Formula
+from tilewright.graph.operators import Reshape
 
 _PROBED_ROWS = 4
 _PROBED_ELEMENTS = 4096
@@ -29,6 +30,11 @@ class View:
     base: Shape
     operators: tuple[Formula, ...]
     shape: Shape
+
+    @property
+    def keeps_numbers(self) -> bool:
+        """Whether elements, counted with the last axis fastest, are those of the base."""
+        return all(isinstance(operator, Reshape) for operator in self.operators)
 
 
 @lru_cache(maxsize=256)
@@ -76,7 +82,13 @@ class Storage:
         """As `Layout.locate`, for coordinates of the value."""
         if self.view is None:
             return self.layout.locate(coordinates)
-        numbers = view_indices(self.view)[tuple(np.broadcast_arrays(*coordinates))]
+        arrays = tuple(np.broadcast_arrays(*coordinates))
+        if not self.view.keeps_numbers:
+            numbers = view_indices(self.view)[arrays]
+        elif arrays:
+            numbers = np.ravel_multi_index(arrays, self.view.shape)
+        else:
+            numbers = np.zeros((), np.int64)
         if not self.base:
             return np.zeros_like(numbers), np.zeros_like(numbers)
         return self.layout.locate(tuple(np.unravel_index(numbers, self.base)))
@@ -143,7 +155,7 @@ def moves_whole_words(source: Storage, target: Storage) -> bool:
 
 def seen_numbers(storage: Storage, numbers: Indices) -> Indices:
     """Numbers of elements of the base as numbers of the value's, last axis fastest."""
-    if storage.view is None:
+    if storage.view is None or storage.view.keeps_numbers:
         return numbers
     indices = view_indices(storage.view).reshape(-1)
     seen = np.zeros(int(np.prod(storage.base, dtype=np.int64)), indices.dtype)

@@ -1,7 +1,6 @@
 """What the packer is given: windows for each kind of block, and the blocks of one tile."""
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
 import numpy as np
@@ -20,6 +19,7 @@ from tilewright.codegen.place.packing import (
 from tilewright.codegen.place.policy import MemoryNeed, MemoryPolicy
 from tilewright.codegen.place.requests import LAST_STEP, NONE, Ints
 from tilewright.target.geometry import LOADABLE_END
+from tilewright.threads import threads
 
 _FAR = 1 << 62
 
@@ -41,7 +41,7 @@ class Problem:
 
     def pack_all(self, indices: Sequence[int]) -> list[Ints]:
         """Addresses of the blocks of each of these tiles. The packer runs on all cores."""
-        with ThreadPoolExecutor() as pool:
+        with threads() as pool:
             return list(pool.map(lambda index: self.pack(self.tile(index)), indices))
 
     def pack(self, tile: TileBlocks) -> Ints:

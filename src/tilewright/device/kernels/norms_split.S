@@ -42,9 +42,7 @@
 .macro ROW_STATISTICS name type add
   VECTOR_SUPERVISOR \name, m2, m3, m4, m5
   ROW_WORKER \name, \type
-  shl     $SUMS, $WORKER, 3
-  ld32    $SCRATCH, $mvertex_base, $mzero, STATE_Z
-  add     $SUMS, $SUMS, $SCRATCH
+  AT_PAIR $SUMS, $WORKER, STATE_Z
 .L\name\()_next:
   CLEAR_SUMS
   zero    $a6:7
@@ -60,11 +58,7 @@
   mov     $a1, $a0
   f32add  $a0, $a6, $a7
   st64step $a0:1, $mzero, $SUMS+=, CTXT_WORKERS
-  add     $SCRATCH, $LAST, 8
-  mul     $SCRATCH, $SCRATCH, CTXT_WORKERS
-  add     $X, $X, $SCRATCH
-  brnzdec $LEFT, .L\name\()_next
-  VECTOR_END \name
+  ROW_END \name, next, 0
 .endm
 
 // The worker's place in the sums of rows is kept in the register of its number.
@@ -80,9 +74,7 @@
   ld32    $SCRATCH, $mvertex_base, $mzero, STATE_CONSTANTS
   ld32    $PARTS, $SCRATCH, $mzero, CONSTANT_PARTS
   mul     $SUMS_AT, $WORKER, $PARTS
-  shl     $SUMS_AT, $SUMS_AT, 3
-  ld32    $SCRATCH, $mvertex_base, $mzero, STATE_SUMS
-  add     $SUMS_AT, $SUMS_AT, $SCRATCH
+  AT_PAIR $SUMS_AT, $SUMS_AT, STATE_SUMS
 .L\name\()_next:
   { ld64step $a0:1, $mzero, $SUMS_AT+=, 1 ; zero $a2:3 }
   add     $SCRATCH, $PARTS, -1
@@ -100,12 +92,7 @@
   { ld32  $GAIN_AT, $mvertex_base, $mzero, STATE_GAIN ; f32oorx $a6, $a1 }
   { ld32  $BIAS_AT, $mvertex_base, $mzero, LAYER_BIAS ; f32sub $a7, $azero, $a0 }
   APPLY \name, \atom
-  add     $SCRATCH, $LAST, 8
-  mul     $SCRATCH, $SCRATCH, CTXT_WORKERS
-  add     $X, $X, $SCRATCH
-  add     $Z, $Z, $SCRATCH
-  brnzdec $LEFT, .L\name\()_next
-  VECTOR_END \name
+  ROW_END \name, next
 .endm
 
   ROW_STATISTICS row_statistics_f16, halves, ADD_UP_HALVES

@@ -7,9 +7,10 @@ from tilewright.device.kernels.binary import BINARY
 from tilewright.device.kernels.casts import CASTS
 from tilewright.device.kernels.gemm import GEMM
 from tilewright.device.kernels.movement import MOVEMENT
+from tilewright.device.kernels.norms import NORMS
+from tilewright.device.kernels.norms_split import SPLIT_NORMS
 from tilewright.device.kernels.reduce import REDUCE
 from tilewright.device.kernels.rows import WITH_COLUMN, WITH_ROW
-from tilewright.device.kernels.rowwise import ROWWISE, SPLIT
 from tilewright.device.kernels.softmax import SOFTMAX
 from tilewright.device.kernels.softmax_split import SPLIT_SOFTMAX
 from tilewright.device.kernels.spec import Kernel, KernelFault
@@ -20,7 +21,7 @@ from tilewright.device.kernels.weights import WEIGHTS
 
 _FAMILIES = (
     *(BINARY, WITH_ROW, WITH_COLUMN, STRIDED, UNARY, CASTS, REDUCE, SOFTMAX, SPLIT_SOFTMAX),
-    *(ROWWISE, SPLIT, GEMM, MOVEMENT, TERMS, WEIGHTS),
+    *(NORMS, SPLIT_NORMS, GEMM, MOVEMENT, TERMS, WEIGHTS),
 )
 
 KERNELS: Mapping[str, Kernel] = MappingProxyType(

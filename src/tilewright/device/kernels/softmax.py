@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.device.kernels.launches import launch_end
+from tilewright.device.kernels.rowwise import ROWS, N, Rows, elements, padded_elements
 from tilewright.device.kernels.spec import (
     Accuracy,
     Array,
@@ -17,23 +18,17 @@ from tilewright.device.kernels.spec import (
     Size,
     Sizes,
 )
-from tilewright.device.kernels.vector import call_cycles, per_atom, source
+from tilewright.device.kernels.vector import HALF, SINGLE, call_cycles, per_atom, source
 from tilewright.target.geometry import WORKERS
 
 SCALE = np.float32(0.3)
 """What the kernels are tried with."""
 _SCALE_BITS = int(SCALE.view(np.uint32))
-_HALF, _SINGLE = 2.0**-11, 2.0**-24
-"""Relative error of rounding to nearest."""
-_ROWS = Size("rows", maximum=1 << 14, usual=18)
 FEW_ROWS = Size("rows", maximum=WORKERS // 2, usual=2)
 """Rows that `softmax_few_f16` takes."""
-_N = Size("n", maximum=1 << 14, usual=512)
 _FIRST = Size("first", minimum=0, maximum=1 << 14, usual=1 << 12)
 _STORED, _ONCE = 7, 28
 """Words of the state, and steps of a worker once."""
-
-Rows = NDArray[np.float64]
 
 
 def seen(sizes: Sizes, count: int) -> NDArray[np.int64]:
@@ -54,7 +49,7 @@ def softmax(sizes: Sizes, inputs: Arrays) -> Rows:
 
 def _all(random: np.random.Generator, count: int) -> NDArray[np.int32]:
     """A count that all rows of a trial have in full."""
-    return np.full(count, _N.maximum, np.int32)
+    return np.full(count, N.maximum, np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +62,9 @@ class _Steps:
 
 
 def _operands(dtype: str, rows: Scalar) -> tuple[Array | Scalar, ...]:
-    grain = per_atom(dtype)
-
-    def count(sizes: Sizes) -> int:
-        return sizes["rows"] * -(-sizes["n"] // grain) * grain
-
     return (
-        Array("z", dtype, Role.RESULT, count),
-        Array("x", dtype, Role.INPUT, count),
+        Array("z", dtype, Role.RESULT, padded_elements(dtype)),
+        Array("x", dtype, Role.INPUT, padded_elements(dtype)),
         rows,
         Scalar("n", lambda sizes: sizes["n"]),
         Scalar("scale", lambda sizes: _SCALE_BITS),
@@ -91,7 +81,7 @@ def _softmax(dtype: str, steps: _Steps, accuracy: Accuracy) -> Kernel:
     grain = per_atom(dtype)
 
     def cycles(sizes: Sizes, places: Places) -> int:
-        further = (seen(sizes, _N.maximum) - 1) // grain
+        further = (seen(sizes, N.maximum) - 1) // grain
         cleared = -(-sizes["n"] // grain) - 1 - further
         each = steps.row + (further > 0) * steps.several + steps.atom * further + cleared
         workers = [_ONCE + int(each[worker::WORKERS].sum()) for worker in range(WORKERS)]
@@ -102,10 +92,10 @@ def _softmax(dtype: str, steps: _Steps, accuracy: Accuracy) -> Kernel:
         summary="z = softmax of the scaled first elements of each row",
         source=source("softmax.S"),
         operands=_operands(dtype, Scalar("rows", lambda sizes: sizes["rows"])),
-        sizes=(_ROWS, _N, _FIRST),
+        sizes=(ROWS, N, _FIRST),
         reference=_reference,
         cycles=cycles,
-        elements=lambda sizes: sizes["rows"] * sizes["n"],
+        elements=elements,
         accuracy=accuracy,
         in_place=(("z", "x"),),
     )
@@ -118,7 +108,7 @@ def _parts(sizes: Sizes) -> int:
 
 def _few_cycles(sizes: Sizes, places: Places) -> int:
     parts, atoms = _parts(sizes), -(-sizes["n"] // 4)
-    further = (seen(sizes, _N.maximum) - 1) // 4
+    further = (seen(sizes, N.maximum) - 1) // 4
     launches: list[list[int]] = [[], [], []]
     for worker in range(WORKERS):
         row, part = divmod(worker, parts)
@@ -139,8 +129,8 @@ def _few_cycles(sizes: Sizes, places: Places) -> int:
 
 
 SOFTMAX = (
-    _softmax("f2", _Steps(61, 23, 2), Accuracy(2.0**-24, 3.02 * _HALF)),
-    _softmax("f4", _Steps(44, 12, 3), Accuracy(0, 40 * _SINGLE)),
+    _softmax("f2", _Steps(61, 23, 2), Accuracy(2.0**-24, 3.02 * HALF)),
+    _softmax("f4", _Steps(44, 12, 3), Accuracy(0, 40 * SINGLE)),
     Kernel(
         name="softmax_few_f16",
         summary="softmax_f16 of so few rows that several workers share each",
@@ -149,11 +139,11 @@ SOFTMAX = (
             *_operands("f2", Scalar("parts", _parts)),
             Scalar("share", lambda sizes: -(-(1 << 18) // _parts(sizes))),
         ),
-        sizes=(FEW_ROWS, _N, _FIRST),
+        sizes=(FEW_ROWS, N, _FIRST),
         reference=_reference,
         cycles=_few_cycles,
-        elements=lambda sizes: sizes["rows"] * sizes["n"],
-        accuracy=Accuracy(2.0**-24, 3.02 * _HALF),
+        elements=elements,
+        accuracy=Accuracy(2.0**-24, 3.02 * HALF),
         in_place=(("z", "x"),),
     ),
 )

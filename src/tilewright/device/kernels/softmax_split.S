@@ -69,9 +69,7 @@
 .macro SOFTMAX_STATISTICS name type last max largest add add_last
   VECTOR_SUPERVISOR \name, m2, m3, m4, m5
   ROW_WORKER \name, \type
-  shl     $FIGURES, $WORKER, 3
-  ld32    $SCRATCH, $mvertex_base, $mzero, STATE_Z
-  add     $FIGURES, $FIGURES, $SCRATCH
+  AT_PAIR $FIGURES, $WORKER, STATE_Z
 .L\name\()_next:
   CLEAR_SUMS
   \last
@@ -93,11 +91,7 @@
   mov     $a1, $a0
   f32sub  $a0, $azero, $a7
   st64step $a0:1, $mzero, $FIGURES+=, CTXT_WORKERS
-  add     $SCRATCH, $LAST, 8
-  mul     $SCRATCH, $SCRATCH, CTXT_WORKERS
-  add     $X, $X, $SCRATCH
-  brnzdec $LEFT, .L\name\()_next
-  VECTOR_END \name
+  ROW_END \name, next, 0
 .endm
 
 // The share of one of $a4:5, to $a0:1; -M is in $a7, 1 / S in $a6.
@@ -119,9 +113,7 @@
   ROW_WORKER \name, \type
   ld32    $PARTS, $mvertex_base, $mzero, STATE_PARTS
   mul     $FIGURES, $WORKER, $PARTS
-  shl     $FIGURES, $FIGURES, 3
-  ld32    $SCRATCH, $mvertex_base, $mzero, STATE_FIGURES
-  add     $FIGURES, $FIGURES, $SCRATCH
+  AT_PAIR $FIGURES, $FIGURES, STATE_FIGURES
 .L\name\()_next:
   mov     $X_AT, $FIGURES
   ld64step $a0:1, $mzero, $X_AT+=, 1
@@ -143,12 +135,7 @@
   { add   $FIGURES, $FIGURES, $SCRATCH ; f32oox $a6, $a6 }
   f32sub  $a7, $azero, $a7
   APPLY \name, \shares
-  add     $SCRATCH, $LAST, 8
-  mul     $SCRATCH, $SCRATCH, CTXT_WORKERS
-  add     $X, $X, $SCRATCH
-  add     $Z, $Z, $SCRATCH
-  brnzdec $LEFT, .L\name\()_next
-  VECTOR_END \name
+  ROW_END \name, next
 .endm
 
   SOFTMAX_STATISTICS softmax_statistics_f16, halves, LAST_OF_HALVES, f16v4max, LARGEST_HALF, ADD_HALVES, ADD_LAST_HALVES

@@ -7,7 +7,7 @@ Everything about them follows from the *sizes* of a call, named numbers such as 
 machine code.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -29,6 +29,10 @@ Sample = Callable[[np.random.Generator, int], NDArray[Any]]
 ATOM_BYTES = 8
 """Arrays that are aligned to atoms take whole atoms of memory: what their last one holds beyond
 them is free to be read and to be overwritten."""
+
+MOST_OPERANDS = 8
+LARGEST_ELEMENT = 4
+"""Bytes: unwritten memory reads as NaN in elements of up to a word."""
 
 
 class KernelFault(TilewrightError):
@@ -82,6 +86,18 @@ class Array:
     memory: Memory = Memory.ANY
     sample: Sample = normal
     content: Callable[[Sizes], NDArray[Any]] | None = None
+
+    def faults(self) -> Iterator[str]:
+        """What is wrong with it."""
+        try:
+            size = np.dtype(self.dtype).itemsize
+        except TypeError:
+            yield f"NumPy has no dtype {self.dtype!r}"
+            return
+        if size > LARGEST_ELEMENT:
+            yield f"elements have up to {LARGEST_ELEMENT} bytes, those of {self.dtype} have {size}"
+        if self.alignment < 1 or self.alignment & (self.alignment - 1):
+            yield f"an alignment is a power of two, {self.alignment} is none"
 
     def bytes(self, sizes: Sizes) -> int:
         """What it takes up in memory: whole atoms, or as much as its alignment if that is less."""
@@ -170,6 +186,26 @@ class Kernel:
     accuracy: Accuracy = EXACT
     apart: tuple[tuple[str, str], ...] = ()
     in_place: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raises `KernelFault`, which lists what is wrong."""
+        object.__setattr__(self, "source", Path(self.source))
+        if faults := list(self._faults()):
+            raise KernelFault(f"the specification of {self.name}: {'; '.join(faults)}")
+
+    def _faults(self) -> Iterator[str]:
+        names = [operand.name for operand in self.operands]
+        if len(names) > MOST_OPERANDS:
+            yield f"{len(names)} operands, but {MOST_OPERANDS} registers hold some, $m2 to $m9"
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            yield f"two operands are named {name}"
+        if not any(array.role.is_result for array in self.arrays):
+            yield "no array is a result"
+        for array in self.arrays:
+            yield from (f"{array.name}: {fault}" for fault in array.faults())
+        arrays = {array.name for array in self.arrays}
+        for pair in (*self.apart, *self.in_place):
+            yield from (f"there is no array {name}" for name in pair if name not in arrays)
 
     @property
     def symbol(self) -> str:

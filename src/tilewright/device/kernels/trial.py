@@ -6,7 +6,9 @@
 ((), 897, 897)
 """
 
-from collections.abc import Iterable
+import traceback
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -23,16 +25,18 @@ from tilewright.device.kernels.spec import (
     KernelFault,
     Memory,
     Places,
+    Role,
     Scalar,
     Sizes,
 )
-from tilewright.device.running import tile_image
-from tilewright.elf.assembler import assemble_file
+from tilewright.device.running import assemble_kernel, tile_image
 from tilewright.elf.linker import Linker
+from tilewright.elf.object import Binding, ObjectFile
 from tilewright.emulator.engines import Engine
 from tilewright.emulator.images import TileImage
 from tilewright.emulator.kernel import Operand, Output, run_kernel
 from tilewright.emulator.memory import TileMemory
+from tilewright.errors import TilewrightError
 from tilewright.target.geometry import ELEMENT_SIZE, MEMORY_END, REGION1_BASE, RUNTIME_STATE
 
 _LINEAR = (RUNTIME_STATE[1], REGION1_BASE)
@@ -41,15 +45,20 @@ _INTERLEAVED = (REGION1_BASE, MEMORY_END)
 _GUARD_BYTES = 64
 """Around each array, that much memory is checked to be as it was."""
 _SHOWN = 3
+_SHIPPED = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of one run: measured and predicted cycles, results, and what is wrong with them."""
+    """What came of one run: measured and predicted cycles, results, and what is wrong with them.
+
+    `elements` is what the kernel's cycles are given per.
+    """
 
     sizes: Sizes
     cycles: int
     predicted: int
+    elements: int
     results: Arrays
     faults: tuple[str, ...]
     worst_error: float
@@ -69,9 +78,13 @@ def try_kernel(
     Raises `KernelFault` for sizes that the kernel does not take, and `KernelError` if it faults.
     """
     kernel.check_sizes(sizes)
-    places = place_arrays(kernel, sizes) if places is None else places
-    inputs = sample_inputs(kernel, sizes, seed)
-    operands = [_operand(each, sizes, inputs) for each in kernel.operands]
+    with _specified(kernel, "its operands"):
+        _check_numbers(kernel, sizes)
+        places = place_arrays(kernel, sizes) if places is None else places
+        inputs = sample_inputs(kernel, sizes, seed)
+        operands = [_operand(each, sizes, inputs) for each in kernel.operands]
+    with _specified(kernel, "its cycles or elements"):
+        predicted, elements = int(kernel.cycles(sizes, places)), int(kernel.elements(sizes))
     addresses = [places[each.name] if isinstance(each, Array) else None for each in kernel.operands]
     run = run_kernel(
         _image(kernel.source, kernel.symbol),
@@ -87,17 +100,68 @@ def try_kernel(
         for array in kernel.arrays
         if array.role.is_result and (found := arrays[array.name]) is not None
     }
+    expected = _expected(kernel, sizes, inputs, results)
     # f16 results that are too large are clipped and f32 ones infinite: both without a warning.
     with np.errstate(all="ignore"):
-        expected = kernel.reference(sizes, inputs)
         differences = [
             _difference(name, results[name], expected[name], kernel.accuracy) for name in results
         ]
         worst = max(_worst(results[name], expected[name]) for name in results)
     faults = [text for text in differences if text]
     faults += _overwritten(kernel, sizes, places, run.memory)
-    predicted = kernel.cycles(sizes, places)
-    return Trial(sizes, run.cycles, predicted, results, tuple(faults), worst)
+    faults += _changed(kernel, inputs, places, run.memory)
+    return Trial(sizes, run.cycles, predicted, elements, results, tuple(faults), worst)
+
+
+def _expected(
+    kernel: Kernel, sizes: Sizes, inputs: dict[str, NDArray[Any]], results: Arrays
+) -> dict[str, NDArray[Any]]:
+    """What the reference gives. Raises `KernelFault` for what cannot be held against results."""
+    with np.errstate(all="ignore"), _specified(kernel, "its reference"):
+        given = kernel.reference(sizes, {name: array.copy() for name, array in inputs.items()})
+        if not isinstance(given, Mapping) or not results.keys() <= given.keys():
+            found = ", ".join(given) if isinstance(given, Mapping) else type(given).__name__
+            raise KernelFault(
+                f"{kernel.name}: its reference gives {found or 'nothing'}; "
+                f"expected arrays by name, for {', '.join(results)}"
+            )
+        expected = {name: np.asarray(given[name]) for name in results}
+        for name, array in expected.items():
+            if array.shape != results[name].shape:
+                raise KernelFault(
+                    f"{kernel.name}: its reference gives {name} the shape {array.shape}; "
+                    f"its count says {results[name].shape}"
+                )
+    return expected
+
+
+@contextmanager
+def _specified(kernel: Kernel, what: str) -> Iterator[None]:
+    """Turns what a function of a specification raises into a `KernelFault` that says where."""
+    try:
+        yield
+    except TilewrightError:
+        raise
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        places = [f" ({at.filename}:{at.lineno})" for at in frames if at.filename != __file__]
+        raise KernelFault(
+            f"{kernel.name}: {what} cannot be evaluated: {type(error).__name__}: {error}"
+            + "".join(places[-1:])
+        ) from error
+
+
+def _check_numbers(kernel: Kernel, sizes: Sizes) -> None:
+    """Raises `KernelFault` unless counts and scalars are whole numbers."""
+    for operand in kernel.operands:
+        is_array = isinstance(operand, Array)
+        number = operand.count(sizes) if isinstance(operand, Array) else operand.value(sizes)
+        if not isinstance(number, int | np.integer):
+            what = "an array has a whole number of elements" if is_array else _SCALARS
+            raise KernelFault(f"{kernel.name}: {operand.name} is {number!r}, but {what}")
+
+
+_SCALARS = "a register holds a whole number (the bits of a float, for one)"
 
 
 def sample_inputs(kernel: Kernel, sizes: Sizes, seed: int = 0) -> dict[str, NDArray[Any]]:
@@ -165,20 +229,40 @@ def _operand(operand: Array | Scalar, sizes: Sizes, inputs: Arrays) -> Operand:
     return inputs[operand.name]
 
 
-@lru_cache(maxsize=256)
 def _image(source: Path, symbol: str) -> TileImage:
-    return tile_image(Linker([_assembled(source)]).link(entries=[symbol]))
+    """The kernel, linked. Files that ship do not change; others may from trial to trial."""
+    if source.parent == _SHIPPED:
+        return _shipped_image(source, symbol)
+    return _linked(assemble_kernel(source), source, symbol)
+
+
+@lru_cache(maxsize=256)
+def _shipped_image(source: Path, symbol: str) -> TileImage:
+    return _linked(_shipped_object(source), source, symbol)
 
 
 @lru_cache(maxsize=64)
-def _assembled(source: Path) -> Any:
-    return assemble_file(source).object
+def _shipped_object(source: Path) -> ObjectFile:
+    return assemble_kernel(source)
+
+
+def _linked(assembled: ObjectFile, source: Path, symbol: str) -> TileImage:
+    """Raises `KernelFault` for a symbol that others cannot call."""
+    defined = [
+        each.name
+        for each in assembled.symbols
+        if each.section is not None and each.binding is not Binding.LOCAL
+    ]
+    if symbol not in defined:
+        raise KernelFault(
+            f"{source} defines no global symbol {symbol}, as the kernel's name asks for; "
+            f"global are: {', '.join(defined) or 'none (.globl makes one so)'}"
+        )
+    return tile_image(Linker([assembled]).link(entries=[symbol]))
 
 
 def _difference(name: str, found: NDArray[Any], expected: NDArray[Any], accuracy: Accuracy) -> str:
     """What is wrong with a result, "" if nothing is."""
-    if found.shape != expected.shape:
-        return f"{name}: the reference gives {expected.shape}, the kernel {found.shape}"
     if accuracy.is_exact:
         same = _patterns(found) == _patterns(expected.astype(found.dtype))
         wrong = ~(same | (_is_nan(found) & _is_nan(expected)))
@@ -216,3 +300,13 @@ def _overwritten(kernel: Kernel, sizes: Sizes, places: Places, memory: TileMemor
             if memory.read(0, place, size) != untouched.read(0, place, size):
                 side = "after" if place == end else "before"
                 yield f"{array.name}: memory {side} it was overwritten"
+
+
+def _changed(kernel: Kernel, inputs: Arrays, places: Places, memory: TileMemory) -> Iterable[str]:
+    """Inputs must be as they were, unless they are the place of a result."""
+    for array in kernel.arrays:
+        if array.role is not Role.INPUT:
+            continue
+        before = inputs[array.name].tobytes()
+        if memory.read(0, places[array.name], len(before)) != before:
+            yield f"{array.name}: an input, and it was overwritten"

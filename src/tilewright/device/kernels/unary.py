@@ -19,6 +19,8 @@ from tilewright.device.kernels.spec import (
     normal,
 )
 from tilewright.device.kernels.vector import (
+    HALF,
+    SINGLE,
     N,
     atom_count,
     elements,
@@ -31,8 +33,6 @@ Values = NDArray[np.float64]
 Function = Callable[[Values], Values]
 _TYPES = {"f16": "f2", "f32": "f4"}
 _STORED = 3
-_HALF, _SINGLE = 2.0**-11, 2.0**-24
-"""Relative error of rounding to nearest."""
 
 
 def relu(x: Values) -> Values:
@@ -105,7 +105,7 @@ def _of(
 
 
 def _gelu(name: str, type_name: str, formula: str, function: Function, further: int) -> Kernel:
-    accuracies = {"f16": Accuracy(4e-4, _HALF), "f32": Accuracy(5e-7, _SINGLE)}
+    accuracies = {"f16": Accuracy(4e-4, HALF), "f32": Accuracy(5e-7, SINGLE)}
     return _of(
         name,
         type_name,
@@ -124,14 +124,14 @@ _SILU = "x · σ(x)"
 UNARY = (
     _of("relu", "f16", "max(x, 0)", relu, 2),
     _of("relu", "f32", "max(x, 0)", relu, 2),
-    _of("exp", "f16", "exp x", np.exp, 5, Accuracy(2.0**-25, _HALF)),
-    _of("exp", "f32", "exp x", np.exp, 7, Accuracy(0, _SINGLE)),
-    _of("tanh", "f16", "tanh x", np.tanh, 3, Accuracy(2.0**-25, _HALF)),
-    _of("tanh", "f32", "tanh x", np.tanh, 11, Accuracy(0, _SINGLE)),
-    _of("sigmoid", "f16", "1 / (1 + exp(-x))", sigmoid, 5, Accuracy(2.0**-25, _HALF)),
-    _of("sigmoid", "f32", "1 / (1 + exp(-x))", sigmoid, 11, Accuracy(0, _SINGLE)),
-    _of("silu", "f16", _SILU, silu, 6, Accuracy(2.0**-20, 2.01 * _HALF)),
-    _of("silu", "f32", _SILU, silu, 12, Accuracy(0, 2.01 * _SINGLE)),
+    _of("exp", "f16", "exp x", np.exp, 5, Accuracy(2.0**-25, HALF)),
+    _of("exp", "f32", "exp x", np.exp, 7, Accuracy(0, SINGLE)),
+    _of("tanh", "f16", "tanh x", np.tanh, 3, Accuracy(2.0**-25, HALF)),
+    _of("tanh", "f32", "tanh x", np.tanh, 11, Accuracy(0, SINGLE)),
+    _of("sigmoid", "f16", "1 / (1 + exp(-x))", sigmoid, 5, Accuracy(2.0**-25, HALF)),
+    _of("sigmoid", "f32", "1 / (1 + exp(-x))", sigmoid, 11, Accuracy(0, SINGLE)),
+    _of("silu", "f16", _SILU, silu, 6, Accuracy(2.0**-20, 2.01 * HALF)),
+    _of("silu", "f32", _SILU, silu, 12, Accuracy(0, 2.01 * SINGLE)),
     _of("sqrt", "f16", "√x", np.sqrt, 25, sample=positive),
     _of("sqrt", "f32", "√x", np.sqrt, 11, sample=positive),
     _gelu("gelu", "f16", "x · Φ(x), exact GeLU", gelu, 31),

@@ -23,6 +23,8 @@ from tilewright.target.geometry import WORKERS
 LARGEST = 1 << 17
 """Elements of a vector call, which more than fill a tile."""
 N = Size("n", maximum=LARGEST, usual=4096)
+HALF, SINGLE = 2.0**-11, 2.0**-24
+"""Relative errors of rounding to nearest, for accuracies."""
 
 _TO_FIRST_STORE, _RETURN = 12, 6
 """Cycles of the supervisor: from the call to its first store of the state, and to return."""

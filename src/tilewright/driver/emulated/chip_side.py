@@ -85,7 +85,10 @@ class ChipSide:
         return self._debug.read(tile, register)
 
     def write_tile(self, tile: int, register: int, value: int) -> None:
-        self._debug.write(tile, register, value)
+        try:
+            self._debug.write(tile, register, value)
+        except TilewrightError as error:
+            raise TransportError(f"a debug register of tile {tile}: {error}") from None
         if register in _LETS_GO:
             self._let_go()
 

@@ -7,11 +7,11 @@ them a row reads its batch. Passes go on until one in which every row is told to
 """
 
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.driver.emulated.chip_side import ChipSide
 from tilewright.driver.emulated.loader_program import LOADER, Check
 from tilewright.driver.frames import (
     DESCRIPTOR_BYTES,
@@ -22,6 +22,7 @@ from tilewright.driver.frames import (
     TILE_MASK,
 )
 from tilewright.emulator.host.marks import GroupMark
+from tilewright.emulator.memory import TileMemory
 from tilewright.target.geometry import LOADER_FRAME_END, MEMORY_BASE
 from tilewright.target.host import (
     HOST_SPACE,
@@ -35,6 +36,16 @@ _WORD = np.dtype("<u4")
 _KIND_SHIFT, _KIND_MASK = 28, 0xF
 
 
+class LoadedChip(Protocol):
+    """What loaders do to a chip: they write memory, and start tiles."""
+
+    @property
+    def memory(self) -> TileMemory: ...
+
+    def start(self, tile: int, entry: int) -> None:
+        """Let a tile execute what its memory holds, from `entry` on."""
+
+
 class TileLoaders:
     """Loaders that have begun to run: they wait for the host in their first sync.
 
@@ -43,7 +54,7 @@ class TileLoaders:
     """
 
     def __init__(
-        self, tiles: int, chip: ChipSide, host_memory: Callable[[], Mapping[int, U8] | None]
+        self, tiles: int, chip: LoadedChip, host_memory: Callable[[], Mapping[int, U8] | None]
     ) -> None:
         self._rows = tiles // LOADER_BATCH_TILES
         self._chip = chip

@@ -16,6 +16,8 @@ from tilewright.target.debug import NOT_QUIESCENT, DebugRegister
 from tilewright.target.geometry import TILES
 from tilewright.target.host import CONFIGURATION_SPACE, HOST_PAGE, HOST_SPACE, LOADER_BATCH_TILES
 
+ENGINES = tuple(each.value for each in Engine)
+"""Names of what can execute code."""
 _WORD = 4
 _WORD_MASK = 0xFFFFFFFF
 _GROUPS = {group.control: group for group in SyncGroup}
@@ -28,6 +30,8 @@ class EmulatedTransport:
     Registers without a meaning here keep what is written to them. `engine` names one of
     `Engine`, `threads` is as for `Chip`.
     """
+
+    may_recover = False
 
     def __init__(
         self,
@@ -118,17 +122,23 @@ class EmulatedTransport:
 
     def _read_tile(self, tile: int, register: int) -> int:
         self._check_tile(register)
-        if self._chip.has_program(tile):
+        if self._has_program(tile):
             self._chip.advance()
             return self._chip.read_tile(tile, register)
         # Loaders wait at barriers, or have not begun; their contexts have no state (`early-debug`).
         return NOT_QUIESCENT if register == DebugRegister.STATUS else 0
 
     def _write_tile(self, tile: int, register: int, value: int) -> None:
-        """What a configuration image writes to tiles that have not begun has no effect."""
+        """What a configuration image writes to tiles that have not begun has no effect.
+
+        Nor has what it writes to tiles that only a larger device has.
+        """
         self._check_tile(register)
-        if self._chip.has_program(tile):
+        if self._has_program(tile):
             self._chip.write_tile(tile, register, value)
+
+    def _has_program(self, tile: int) -> bool:
+        return tile < self.tiles and self._chip.has_program(tile)
 
     def _check_tile(self, register: int) -> None:
         if register not in DebugRegister._value2member_map_:

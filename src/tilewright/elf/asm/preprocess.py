@@ -278,7 +278,8 @@ class _Preprocessor(pcpp.Preprocessor):
         if is_malformed:
             message = _EXPECTED_FILE
         else:
-            folders = ", ".join([*([] if is_system_include else self.temp_path[:1]), *self.path])
+            own = [] if is_system_include else [folder or "." for folder in self.temp_path[:1]]
+            folders = ", ".join([*own, *self.path])
             message = f"include file '{includepath}' not found; looked in {folders}"
         self._report_directive(message)
         raise pcpp.OutputDirective(pcpp.Action.IgnoreAndRemove)

@@ -70,10 +70,6 @@ class SymbolTable:
         """Whether the name has been given a place or a value so far."""
         return name in self._labels or name in self._variables
 
-    def is_variable(self, name: str) -> bool:
-        """Whether `.set` has given the name a value so far."""
-        return name in self._variables
-
     def label(self, name: str) -> Symbol | None:
         """The label of that name, if there is one."""
         return self._labels.get(name)

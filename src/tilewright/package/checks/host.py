@@ -16,7 +16,7 @@ from tilewright.package.checks.rows import (
 )
 from tilewright.package.checks.tensors import sent_tensors, stream_sizes, unread_inputs
 from tilewright.package.faults import Fault, FaultList
-from tilewright.package.host_plan import Direction, Group
+from tilewright.package.host_plan import STOP_COMMAND, Direction, Group
 from tilewright.package.spans import covered, keys, overlapping
 from tilewright.package.tensors import Role, Source
 from tilewright.target.host import (
@@ -25,12 +25,12 @@ from tilewright.target.host import (
     HOST_SPACE,
     HOST_SYNC_CONTROL,
     HOST_WORD,
+    LOADER_BATCH_TILES,
 )
 
 MAX_CALLS = 1 << 12
 MAX_PAGES = 1 << 12
 MAX_BATCHES = 1 << 16
-_MAX_MARK = 0xFFFF
 _MAX_REGISTERS = len(When) * CONFIGURATION_SPACE // HOST_WORD
 _MAY_GO = {
     Direction.TO_DEVICE: (Role.INPUT, Role.PARAMETER),
@@ -63,22 +63,24 @@ def check_plan(application: Application, faults: FaultList) -> None:
     _check_names(faults, "host.entry_points", (entry.name for entry in host.entry_points))
     for number, entry in enumerate(host.entry_points):
         check_number(faults, f"host.entry_points[{number}].command", entry.command)
-        wrong = [call for call in entry.calls if not 0 <= call < len(host.calls)]
-        if wrong or not entry.calls:
-            message = f"there is no call {wrong[0]}" if wrong else "it makes no calls"
-            faults.add(f"host.entry_points[{number}].calls", message)
+        _check_calls(faults, f"host.entry_points[{number}].calls", entry.calls, len(host.calls))
 
 
 def check_host(application: Application, faults: FaultList) -> None:
     """Whether pages, slices and entry points can work as they are meant."""
     _check_pages(application, faults)
     _check_command(application, faults)
-    if not 1 <= application.host.startup_mark <= _MAX_MARK:
-        mark = application.host.startup_mark
-        faults.add("host.startup_mark", f"{mark} is no mark: they are 1 to {_MAX_MARK}")
+    _check_entry_points(application, faults)
     if _check_slices(application, faults):
         _check_batches(application, faults)
         _check_streams(application, faults)
+
+
+def check_startup(application: Application, faults: FaultList) -> None:
+    """Whether the loader of each row of tiles lets the program begin."""
+    mark, rows = application.host.startup_mark, application.tiles // LOADER_BATCH_TILES
+    if mark != rows:
+        faults.add("host.startup_mark", f"{mark}; loaders of {rows} rows of tiles end with {rows}")
 
 
 def check_configuration(application: Application, faults: FaultList) -> None:
@@ -126,6 +128,14 @@ def _check_names(faults: FaultList, path: str, names: Iterable[str]) -> None:
             faults.add(f"{path}[{number}].name", "it has no name")
         elif counts[name] > 1:
             faults.add(f"{path}[{number}].name", f"{counts[name]} are named '{name}'")
+
+
+def _check_calls(faults: FaultList, path: str, made: tuple[int, ...], calls: int) -> None:
+    wrong = [call for call in made if not 0 <= call < calls]
+    if wrong or not made:
+        faults.add(path, f"there is no call {wrong[0]}" if wrong else "it makes no calls")
+    if len(made) > MAX_CALLS:
+        faults.add(path, f"it makes {len(made):,} calls; the limit is {MAX_CALLS:,}")
 
 
 def _check_pages(application: Application, faults: FaultList) -> None:
@@ -185,6 +195,22 @@ def _check_command(application: Application, faults: FaultList) -> None:
     _report_slices(application, faults, is_wrong, "it overlaps the command word")
 
 
+def _check_entry_points(application: Application, faults: FaultList) -> None:
+    """Whether calls of an entry point are for the same time, and those for loading are made."""
+    host = application.host
+    made = set()
+    for number, entry in enumerate(host.entry_points):
+        groups = {host.calls[call].group for call in entry.calls}
+        if len(groups) > 1:
+            listed = ", ".join(sorted(each.name.lower() for each in groups))
+            faults.add(f"host.entry_points[{number}].calls", f"calls of several groups: {listed}")
+        elif host.command_word is None or entry.command != STOP_COMMAND:
+            made |= set(entry.calls)
+    for number, call in enumerate(host.calls):
+        if host.entry_points and call.group is Group.LOAD and number not in made:
+            faults.add(f"host.calls[{number}]", "it is for loading, but no entry point makes it")
+
+
 def _check_slices(application: Application, faults: FaultList) -> bool:
     """Whether slices lie within streams and pages, in whole words."""
     host, tensors = application.host, application.tensors
@@ -242,6 +268,9 @@ def _check_streams(application: Application, faults: FaultList) -> None:
     ):
         _check_carried(application, faults, is_batch, is_tensor, message)
     _check_fetched_once(application, faults)
+    of_load = (group == Group.LOAD)[host.slices.batch]
+    is_other = of_load & (roles != Role.PARAMETER)[host.slices.tensor]
+    _report_slices(application, faults, is_other, "calls for loading send parameters, nothing else")
     held = np.array([each.source is Source.SEGMENTS for each in application.tensors], bool)
     is_again = ~is_out[host.slices.batch] & held[host.slices.tensor]
     _report_slices(application, faults, is_again, "the parameter is in the segments already")

@@ -18,7 +18,7 @@ from tilewright.package.checks.rows import (
 from tilewright.package.faults import Fault, FaultList
 from tilewright.package.host_plan import Direction
 from tilewright.package.spans import containing, covered, ends_past, keys, overlapping
-from tilewright.package.tables import rows_of
+from tilewright.package.tables import NONE, rows_of
 from tilewright.package.tensors import ElementType, Role, Source, Tensor
 from tilewright.target.geometry import LOADABLE_END, LOADER_FRAME_END, MEMORY_BASE, MEMORY_END
 
@@ -132,6 +132,8 @@ def _check_source(application: Application, tensor: Tensor, path: str, faults: F
         faults.add(f"{path}.source_name", "there is one if and only if the source is a file")
     sizes = application.blobs.sizes
     if tensor.source is not Source.BLOB:
+        if tensor.blob != NONE:
+            faults.add(f"{path}.blob", "there is one if and only if the source is a blob")
         return
     if not 0 <= tensor.blob < len(sizes):
         faults.add(f"{path}.blob", f"there is no blob {tensor.blob}")

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.codegen.mid.executing import TileRun
+from tests.examples import examples
 from tilewright.codegen.mid import ElementOrder, PipelineConfig, Precision, Storage
 from tilewright.codegen.mid.candidates import Operand, OperatorCandidate
 from tilewright.codegen.mid.layout import Shape
@@ -45,7 +46,7 @@ def _candidates(
 problems = st.tuples(st.integers(1, 40), st.integers(1, 90), st.integers(1, 50))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     problems,
     st.tuples(st.booleans(), st.booleans()),

@@ -1,6 +1,6 @@
 """Candidates of matrix products, from the scan's front: formats, dispatch and constraints."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
@@ -42,7 +42,8 @@ def product_of(
 ) -> Product:
     """The problem of a Gemm with these operands, of result `shape`.
 
-    If only the first operand has batch axes, they become rows.
+    If only the first operand has batch axes, they become rows. Of two weights, the larger one lies
+    where it is used, and the other is gathered like an activation.
     """
     a, b = operands[:2]
     compute = Precision.F32 if result is Precision.F32 else Precision.F16
@@ -52,14 +53,14 @@ def product_of(
         b_shape: Shape = b.shape[-2:]
     else:
         a_shape, b_shape, base = a.shape, b.shape, shape
-    return Product(
-        _side(0, a, a_shape, base, outer_last=transposed[0]),
-        _side(1, b, b_shape, base, outer_last=not transposed[1]),
-        base,
-        compute,
-        result,
-        epilogues,
-    )
+    first = _side(0, a, a_shape, base, outer_last=transposed[0])
+    second = _side(1, b, b_shape, base, outer_last=not transposed[1])
+    if first.stored is not None and second.stored is not None:
+        if prod(a_shape) > prod(b_shape):
+            second = replace(second, stored=None)
+        else:
+            first = replace(first, stored=None)
+    return Product(first, second, base, compute, result, epilogues)
 
 
 def _side(index: int, operand: Operand, shape: Shape, base: Shape, outer_last: bool) -> Side:

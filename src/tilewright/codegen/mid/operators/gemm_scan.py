@@ -328,8 +328,7 @@ class _Weight:
     """A weight operand on the fullest tile: what it needs, keeps and gathers, in elements."""
 
     is_left: bool
-    stored: int
-    """Bytes of an element."""
+    stored: Precision
     held: Numbers
     """Copies on the chip."""
     shares: Numbers
@@ -357,7 +356,7 @@ def _weight(problem: GemmProblem, division: _Division, copies: int) -> _Weight |
     gathered = np.where(shares > 1, line * (pieces - pieces // shares), 0)
     return _Weight(
         is_left,
-        weight.bytes,
+        weight,
         held,
         shares,
         sharers % held == 0,
@@ -392,9 +391,11 @@ def _working(
     right = none if problem.right_stored else d.elements * d.columns * d.inner * width
     operands, into_left, into_right = left + right, left, right
     if weight is not None:
-        operands = operands + np.where(weight.shares > 1, weight.elements * weight.stored, 0)
-        operands = operands + (weight.elements * width if weight.stored != width else none)
-        arrives = weight.gathered * weight.stored
+        stored = weight.stored.bytes
+        operands = operands + np.where(weight.shares > 1, weight.elements * stored, 0)
+        if weight.stored is not problem.compute:
+            operands = operands + weight.elements * width
+        arrives = weight.gathered * stored
         into_left, into_right = (arrives, right) if weight.is_left else (left, arrives)
     several = d.inner_parts > 1
     sums = np.where(several, d.sums * partial.bytes, 0)
@@ -441,7 +442,7 @@ def _priced(
         "sync": model.phase * _phases(problem, d, working),
         "reduction": _reduction(problem, d, working, partial),
         "conversion": _conversion(problem, weight, working, d),
-        "resident": none if weight is None else weight.kept * weight.stored,
+        "resident": none if weight is None else weight.kept * weight.stored.bytes,
         "transient": working.transient,
         "result_bytes": d.owned * problem.result.bytes,
     }
@@ -559,12 +560,10 @@ def _conversion(
         cycles = cycles + np.where(clears, clear_cycles(gathered), 0)
     if weight is None:
         return cycles
-    width = problem.compute.bytes
-    own = np.maximum(weight.kept * weight.stored // working.steps, 1)
+    own = np.maximum(weight.kept * weight.stored.bytes // working.steps, 1)
     cycles = cycles + np.where(weight.shares > 1, working.steps * copy_cycles(own), 0)
-    if weight.stored != width:
-        stored = Precision.F8F143 if weight.stored == 1 else Precision.F32
-        kernel = f"cast_{stored.value}_{problem.compute.value}"
+    if weight.stored is not problem.compute:
+        kernel = f"cast_{weight.stored.value}_{problem.compute.value}"
         elements = _ceil(weight.elements, working.steps)
         cycles = cycles + working.steps * vector_cycles(kernel, elements)
     return cycles

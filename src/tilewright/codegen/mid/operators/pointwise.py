@@ -136,7 +136,7 @@ def _results(
 @lru_cache(maxsize=4096)
 def covers_base(storage: Storage) -> bool:
     """Whether a value has every element of its base once: work on the base is work on it."""
-    if storage.view is None:
+    if storage.view is None or storage.view.keeps_numbers:
         return True
     indices = view_indices(storage.view)
     count = int(np.prod(storage.base, dtype=np.int64))

@@ -127,7 +127,7 @@ def are_contiguous(storage: Storage) -> bool:
 
     Panel after panel, that is so of a single panel, and of single rows.
     """
-    *rows, columns = storage.layout.largest_shard
+    *rows, columns = (1, *storage.layout.largest_shard)
     if columns * storage.format.precision.bytes % ATOM:
         return False
     if storage.format.order is ElementOrder.ROW_MAJOR:
