@@ -53,7 +53,7 @@ def test_what_does_not_fit_is_named() -> None:
 @pytest.mark.parametrize(
     ("name", "sizes", "message"),
     [
-        ("add_f16", {"n": 0}, "n=0, but n is 1 to 131072"),
+        ("add_f16", {"n": 0}, "n=0, but n is 1 to 262144"),
         ("add_f16", {"m": 1}, "add_f16 takes the sizes n, not m"),
         ("add_row_f16", {"rows": 1, "width": 6, "panels": 1}, "multiples of 4"),
         ("gemm_f16_rows.zero", SIZES | {"columns": 22}, "columns=22, but columns is 1 to 21"),
