@@ -1,6 +1,7 @@
-"""Buffers that share memory when their lifetimes are disjoint never spoil each other.
+"""Buffers that share memory when their lifetimes allow it never spoil each other.
 
-Memory is dealt out by lifetimes alone, as tightly as they allow; then the schedule runs, repeats
+Memory is dealt out by lifetimes alone, as tightly as they allow, and results get that of operands
+that they may take over; then the schedule runs, repeats
 unrolled, and whoever writes wipes out all others at that place.
 """
 
@@ -18,30 +19,42 @@ from tilewright.codegen.low import (
     TileSchedule,
     lifetimes,
     lower,
+    taken_over,
 )
 from tilewright.codegen.mid import MidGraph, PipelineConfig, plan
 from tilewright.graph import ComputeGraph
 
 
 def places(schedule: TileSchedule) -> dict[int, int]:
-    """For each buffer with memory of its own, the first place free throughout its life."""
+    """For each buffer with memory of its own, the first place free throughout its life.
+
+    Results that may take over an operand's memory share its place.
+    """
     life = lifetimes(schedule)
-    taken: list[list[tuple[int, int]]] = []
-    found = {}
+    members: dict[int, list[int]] = {}
     for buffer in schedule.buffers:
-        first, last = int(life.first[buffer.id]), int(life.last[buffer.id])
         is_current = buffer.block is not None and buffer.block.number is None
-        if last < first or is_current:
+        if life.first[buffer.id] <= life.last[buffer.id] and not is_current:
+            members[buffer.id] = [buffer.id]
+    for result, operand in taken_over(schedule, life):
+        members[operand] += members[result]
+        members |= dict.fromkeys(members[operand], members[operand])
+    taken: list[list[tuple[int, int]]] = []
+    found: dict[int, int] = {}
+    for together in members.values():
+        if together[0] in found:
             continue
-        place = next(
-            (n for n, used in enumerate(taken) if all(b < first or a > last for a, b in used)),
-            len(taken),
-        )
+        lives = [(int(life.first[each]), int(life.last[each])) for each in together]
+        place = next((n for n, used in enumerate(taken) if _are_disjoint(used, lives)), len(taken))
         if place == len(taken):
             taken.append([])
-        taken[place].append((first, last))
-        found[buffer.id] = place
+        taken[place] += lives
+        found |= dict.fromkeys(together, place)
     return found
+
+
+def _are_disjoint(some: list[tuple[int, int]], others: list[tuple[int, int]]) -> bool:
+    return all(b < first or a > last for a, b in some for first, last in others)
 
 
 def assert_unspoilt(graph: MidGraph) -> TileSchedule:
@@ -73,6 +86,22 @@ def test_layers() -> None:
 @given(graphs())
 def test_random_graphs(graph: ComputeGraph) -> None:
     assert_unspoilt(planned(graph, 8))
+
+
+def test_results_lie_where_operands_did_that_nobody_wants_any_more() -> None:
+    graph = ComputeGraph("chain")
+    first = graph.gelu(graph.input("x", (64,)), name="first")
+    second = graph.gelu(first, name="second")
+    third = graph.add(second, first, name="third")
+    graph.output("second", second)
+    graph.output("last", graph.gelu(graph.add(third, third, name="twice"), name="last"))
+    schedule = assert_unspoilt(planned(graph, 2))
+    names = {each.id: each.name for each in schedule.buffers}
+    pairs = taken_over(schedule, lifetimes(schedule))
+    assert [(names[result], names[operand]) for result, operand in pairs] == [
+        ("third", "first"),
+        ("last", "twice"),
+    ]
 
 
 def test_blocks_of_a_sequence_live_together() -> None:

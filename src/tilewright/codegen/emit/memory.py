@@ -20,7 +20,15 @@ from itertools import product
 
 import numpy as np
 
-from tilewright.codegen.low import Block, BufferKind, RepeatStep, TileSchedule, lifetimes
+from tilewright.codegen.low import (
+    Block,
+    BufferKind,
+    Lifetimes,
+    RepeatStep,
+    TileSchedule,
+    lifetimes,
+    taken_over,
+)
 from tilewright.codegen.low.schedule import LowStep, uses
 from tilewright.codegen.mid import MemoryClass
 from tilewright.codegen.mid.orders import Indices
@@ -32,6 +40,7 @@ from tilewright.codegen.place import (
     PlacementError,
     Requests,
     Reservation,
+    joined_aliases,
     place,
 )
 from tilewright.codegen.place.policy import (
@@ -102,15 +111,18 @@ def place_buffers(
 
     Raises `PlacementError`, which tells what does not fit and what would help.
     """
-    ordered = _in_block_order(schedule, [*_buffer_wants(schedule, frozenset(inputs))])
+    life = lifetimes(schedule)
+    ordered = _in_block_order(schedule, [*_buffer_wants(schedule, life, frozenset(inputs))])
     wants = {each.id: each for each in ordered}
     if samples:
         wants[len(schedule.buffers)] = _Want(len(schedule.buffers), WORD * samples, "cycle samples")
     rows = {each: row for row, each in enumerate(wants)}
+    separations = _separations(schedule, rows)
     requests = Requests.of(
         tile=np.zeros(len(wants), np.int64),
         value=np.array([*wants], np.int64),
-        separations=_separations(schedule, rows),
+        separations=separations,
+        alias=_aliases(taken_over(schedule, life), wants, rows, separations),
         **{
             name: np.array([getattr(each, name) for each in wants.values()], np.int64)
             for name in _COLUMNS
@@ -145,6 +157,28 @@ def _separations(schedule: TileSchedule, rows: Mapping[int, int]) -> list[tuple[
     ]
 
 
+def _aliases(
+    pairs: Iterable[tuple[int, int]],
+    wants: "Mapping[int, _Want]",
+    rows: Mapping[int, int],
+    separations: Collection[tuple[int, int]],
+) -> Indices:
+    """Requests of results join those of operands, where all that are joined may lie together."""
+    apart = {frozenset(pair) for pair in separations}
+    members = {row: [row] for row in rows.values()}
+    joined = []
+    for pair in pairs:
+        if any(each not in wants or wants[each].resident for each in pair):
+            continue
+        result, operand = (rows[each] for each in pair)
+        if any(frozenset(two) in apart for two in product(members[result], members[operand])):
+            continue
+        together = members[operand] + members[result]
+        members |= dict.fromkeys(together, together)
+        joined.append((result, operand))
+    return joined_aliases(len(rows), np.array(joined, np.int64).reshape(-1, 2))
+
+
 @dataclass(frozen=True, slots=True)
 class _Want:
     """What one buffer asks for; residents keep it throughout."""
@@ -167,9 +201,10 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def _buffer_wants(schedule: TileSchedule, inputs: frozenset[int]) -> Iterator[_Want]:
+def _buffer_wants(
+    schedule: TileSchedule, life: Lifetimes, inputs: frozenset[int]
+) -> Iterator[_Want]:
     """What all buffers ask for that have memory of their own and are used."""
-    life = lifetimes(schedule)
     makers = dict(_makers(schedule.steps))
     for buffer in schedule.buffers:
         first, last = int(life.first[buffer.id]), int(life.last[buffer.id])

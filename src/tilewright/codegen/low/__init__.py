@@ -1,7 +1,8 @@
 """From plans to what tiles do: shards, moves between them, kernel calls, repeats.
 
 - `lower`, `TileSchedule`: the steps of a planned graph, with the buffers that they work on
-- `lifetimes`: when each buffer holds something that is still needed
+- `lifetimes`: when each buffer holds something that is still needed; `taken_over`: results that
+  may lie where an operand does
 - `Moves`, `gathered`, `scattered`: which words of which tiles fill the shards of a stored tensor
 - `exchange_phase`, `Placed`: moves of several tensors, at addresses, as one phase of the exchange
 
@@ -9,7 +10,7 @@ See docs/lowering.md.
 """
 
 from tilewright.codegen.low.faults import LoweringError
-from tilewright.codegen.low.lifetimes import Lifetimes, lifetimes
+from tilewright.codegen.low.lifetimes import Lifetimes, lifetimes, taken_over
 from tilewright.codegen.low.lower import lower
 from tilewright.codegen.low.moves import Copies, Moves, Origin, gathered, inner_places, scattered
 from tilewright.codegen.low.phases import Placed, exchange_phase
@@ -52,5 +53,6 @@ __all__ = [
     "lifetimes",
     "lower",
     "scattered",
+    "taken_over",
     "uses",
 ]

@@ -1,15 +1,27 @@
 """When the buffers of a schedule hold something that is still needed.
 
 Steps are numbered in the order of the text, bodies of repeats once. What a body finds from outside,
-hands to its next iteration or leaves behind, is live throughout the repeat.
+hands to its next iteration or leaves behind, is live throughout the repeat. A result may lie where
+an operand does that the step which makes it is the last to read.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.codegen.low.schedule import BufferKind, LowStep, RepeatStep, TileSchedule, uses
+from tilewright.codegen.low.schedule import (
+    Buffer,
+    BufferKind,
+    KernelStep,
+    LowStep,
+    RepeatStep,
+    TileSchedule,
+    uses,
+)
 from tilewright.codegen.mid.orders import Indices
+
+_NO_REPEAT = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,6 +35,50 @@ class Lifetimes:
     first: Indices
     last: Indices
     steps: int
+
+
+def taken_over(schedule: TileSchedule, life: Lifetimes) -> Iterator[tuple[int, int]]:
+    """Results with the operands whose memory they may have (`Buffer.may_take`), one each.
+
+    These lie alike, the step that fills the result is the last that uses the operand, and neither
+    a later iteration nor whoever reads outputs wants it.
+    """
+    kept = {output for _, output in schedule.outputs}
+    for number, (step, repeat) in enumerate(_flat(schedule.steps, 0, _NO_REPEAT)):
+        if not isinstance(step, KernelStep) or life.first[step.result] != number:
+            continue
+        result = schedule.buffers[step.result]
+        for operand in result.may_take:
+            if operand in kept or life.last[operand] != number or life.first[operand] <= repeat:
+                continue
+            if _lies_alike(step, schedule.buffers[operand], result):
+                yield step.result, operand
+                break
+
+
+def _flat(steps: tuple[LowStep, ...], start: int, repeat: int) -> list[tuple[LowStep, int]]:
+    """Steps in the order of their numbers, with the first of the innermost repeat around each."""
+    found: list[tuple[LowStep, int]] = []
+    for step in steps:
+        if isinstance(step, RepeatStep):
+            first = start + len(found)
+            found += _flat(step.body, first, first)
+        else:
+            found.append((step, repeat))
+    return found
+
+
+def _lies_alike(step: KernelStep, operand: Buffer, result: Buffer) -> bool:
+    """Whether the step finds its only use of the operand where it puts the result."""
+    if step.operands.count(operand.id) != 1 or operand.block or result.block:
+        return False
+    if max(operand.slot.steps, result.slot.steps) > 1:
+        return False
+    seen = step.seen[step.operands.index(operand.id)]
+    return (
+        seen == operand.slot.storage == result.slot.storage == step.seen[-1]
+        and operand.bytes == result.bytes
+    )
 
 
 @dataclass(slots=True)

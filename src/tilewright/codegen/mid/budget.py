@@ -220,7 +220,7 @@ class _Timeline:
         peak = _Peak(sum(sizes[id] for id in live))
         interleaved = 0
         for event, step in enumerate(self.events):
-            self._place_result(step, event, live, ends, sizes)
+            self._place_result(step, event, live, ends)
             total = sum(sizes[id] for id in live)
             assert step.plan is not None
             working = step.plan.bytes.transient
@@ -239,14 +239,16 @@ class _Timeline:
         event: int,
         live: set[int],
         ends: dict[int, int],
-        sizes: dict[int, int],
     ) -> None:
-        """In memory of its own, or of an operand that ends here."""
+        """In memory of its own, or of an operand that lies alike and ends here."""
         assert step.plan is not None
         result = step.result.id
         for index in step.plan.aliases:
-            owner = self.owner(step.operands[index].id)
-            if owner in live and ends[owner] == event and sizes[owner] == sizes[result]:
+            operand = step.operands[index]
+            owner = self.owner(operand.id)
+            if operand.id not in self.values or owner not in live or ends[owner] != event:
+                continue
+            if operand.storage == self.values[owner].storage == step.result.storage:
                 self.shares[result] = owner
                 ends[owner] = max(event, ends.get(result, event))
                 return

@@ -201,7 +201,6 @@ def _candidate(
         OperatorBytes(grid.resident, grid.transient, result.layout.shard_bytes),
         recipe,
         recipe.kernels(tuple(operand.precision for operand in operands[:2])),
-        _aliases(recipe),
         facts=(
             ("partial", grid.partial.value),
             ("inner_parts", grid.inner_parts),
@@ -209,17 +208,6 @@ def _candidate(
         ),
         in_place=recipe.in_place(operands, model),
         gathering=model.phase,
-    )
-
-
-def _aliases(recipe: GemmRecipe) -> tuple[int, ...]:
-    """A residual's memory: terms are added to it last, when nothing else reads it."""
-    if recipe.grid.inner_parts == 1:
-        return ()
-    return tuple(
-        each.operand
-        for each in recipe.epilogues
-        if each.kind is EpilogueKind.RESIDUAL and each.operand is not None
     )
 
 
