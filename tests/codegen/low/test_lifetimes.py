@@ -99,6 +99,7 @@ def test_results_lie_where_operands_did_that_nobody_wants_any_more() -> None:
     names = {each.id: each.name for each in schedule.buffers}
     pairs = taken_over(schedule, lifetimes(schedule))
     assert [(names[result], names[operand]) for result, operand in pairs] == [
+        ("first", "x"),
         ("third", "first"),
         ("last", "twice"),
     ]
