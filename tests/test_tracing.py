@@ -8,7 +8,7 @@ import pytest
 from opentelemetry import trace
 from rich.console import Console
 
-from tilewright.cli.passes import recording
+from tilewright.cli.passes import recording, seconds_by_pass
 from tilewright.cli.progress import passes_text, progress
 from tilewright.tracing import span
 
@@ -80,3 +80,12 @@ print(passes, type(trace.get_tracer_provider()).__name__)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[] Provider\n"
     assert done.stderr == ""
+
+
+def test_what_runs_again_adds_up() -> None:
+    with recording() as passes, span("codegen.build.package"):
+        for _ in range(2):
+            with span("codegen.place.place"), span("codegen.place.pack"):
+                pass
+    placed = sum(each.seconds or 0.0 for each in passes if each.name == "codegen.place.place")
+    assert seconds_by_pass(passes) == {"place.place": placed}

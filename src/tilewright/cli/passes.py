@@ -6,7 +6,7 @@ commands do not see them.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -50,6 +50,19 @@ def recording(listener: Listener | None = None) -> Iterator[list[Pass]]:
         yield made
     finally:
         provider.listeners.remove(hear)
+
+
+def seconds_by_pass(passes: Iterable[Pass]) -> dict[str, float]:
+    """Seconds of what runs directly within the outermost passes; what runs again adds up.
+
+    Names lack the compiler's room, as in `mid.plan`.
+    """
+    seconds: dict[str, float] = {}
+    for each in passes:
+        if each.depth == 1 and each.seconds is not None:
+            name = each.name.removeprefix("codegen.")
+            seconds[name] = seconds.get(name, 0.0) + each.seconds
+    return seconds
 
 
 @lru_cache

@@ -16,7 +16,7 @@ import numpy as np
 
 from tilewright.cli.bench.figure import Figure
 from tilewright.cli.examples import EXAMPLES
-from tilewright.cli.passes import Pass, recording
+from tilewright.cli.passes import Pass, recording, seconds_by_pass
 from tilewright.codegen.build import PackageConfig, build_package
 from tilewright.codegen.mid import PipelineConfig, PlanReport, Profiling, forget, plan, report
 from tilewright.device.runtime import SAMPLE_CYCLES
@@ -60,7 +60,8 @@ def graph_figures(name: str, tiles: int) -> list[Figure]:
     start = perf_counter()
     with recording() as passes:
         application = build_package(graph, config, parameters)
-    build = _Build(perf_counter() - start, passes)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB
+    build = _Build(perf_counter() - start, memory, passes)
     with open_device() as device, device.load(application) as session:
         start = perf_counter()
         result = session.run(inputs)
@@ -80,20 +81,18 @@ def graph_figures(name: str, tiles: int) -> list[Figure]:
 
 @dataclass(frozen=True, slots=True)
 class _Build:
-    """How long building took, and its passes."""
+    """How long building took, the most memory that the process had by then, and the passes."""
 
     seconds: float
+    memory: int
     passes: list[Pass]
 
     def figures(self, prefix: str) -> Iterator[Figure]:
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB
         yield Figure(f"{prefix}.seconds", self.seconds, "s")
-        yield Figure(f"{prefix}.memory_bytes", memory, "bytes")
-        for each in self.passes:
-            if each.depth == 1 and each.seconds is not None:
-                name = each.name.removeprefix("codegen.")
-                yield Figure(f"{prefix}.{name}.seconds", each.seconds, "s")
-        placing = next(each for each in self.passes if each.name == "codegen.place.place")
+        yield Figure(f"{prefix}.memory_bytes", self.memory, "bytes")
+        for name, seconds in seconds_by_pass(self.passes).items():
+            yield Figure(f"{prefix}.{name}.seconds", seconds, "s")
+        placing = [each for each in self.passes if each.name == "codegen.place.place"][-1]
         yield Figure(f"{prefix}.sram_peak_bytes", placing.attributes["bytes"], "bytes")
         yield Figure(f"{prefix}.sram_bound_bytes", placing.attributes["bound"], "bytes")
 

@@ -18,7 +18,7 @@ from tilewright.cli.building import PLAN, package_config
 from tilewright.cli.demo import SENTENCES
 from tilewright.cli.embedding import cosines
 from tilewright.cli.examples import EXAMPLES
-from tilewright.cli.passes import Pass, recording
+from tilewright.cli.passes import Pass, recording, seconds_by_pass
 from tilewright.codegen.build import build_package
 from tilewright.frontend import (
     Checkpoint,
@@ -85,9 +85,8 @@ def _measured(name: str) -> list[Figure]:
     return [
         Figure(f"{prefix}.build_seconds", build, "s"),
         *(
-            Figure(f"{prefix}.{each.name}_seconds", each.seconds or 0.0, "s")
-            for each in ran.passes
-            if each.depth == 1
+            Figure(f"{prefix}.{name}_seconds", seconds, "s")
+            for name, seconds in seconds_by_pass(ran.passes).items()
         ),
         Figure(f"{prefix}.package_bytes", ran.package_bytes, "bytes"),
         Figure(f"{prefix}.cycles", cycles, "cycles"),
