@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tilewright.codegen.emit import Program, emit, read_outputs, source_contents
-from tilewright.codegen.low import TileSchedule, lifetimes, lower
+from tilewright.codegen.low import TileSchedule, lifetimes, lower, taken_over
 from tilewright.codegen.low.check import misplaced
 from tilewright.codegen.mid import MidGraph, PipelineConfig, evaluate_mid, plan
 from tilewright.codegen.mid.midgraph import MidOperation, MidRepeat, MidValue
@@ -149,8 +149,9 @@ def _in_plan(graph: ComputeGraph, planned: MidGraph, arrays: Arrays) -> Iterator
 
 
 def _in_placement(program: Program) -> Iterator[Deviation]:
-    """Buffers that share memory while both are alive."""
+    """Buffers that share memory while both are alive, other than results in an operand's place."""
     buffers, life = program.schedule.buffers, lifetimes(program.schedule)
+    over = {frozenset(pair) for pair in taken_over(program.schedule, life)}
     placed = [buffer for buffer in buffers if program.addresses[buffer.id] >= 0]
     if not placed:
         return
@@ -161,6 +162,8 @@ def _in_placement(program: Program) -> Iterator[Deviation]:
     together = (first[:, None] <= last) & (first <= last[:, None])
     share = (start[:, None] < end) & (start < end[:, None]) & together
     for one, other in np.argwhere(np.triu(share, 1)).tolist():
+        if start[one] == start[other] and frozenset((placed[one].id, placed[other].id)) in over:
+            continue
         detail = f"it lies at {start[one]:#x}, {placed[other].name} at {start[other]:#x}"
         yield Deviation(Stage.PLACEMENT, placed[one].name, detail)
 
