@@ -67,6 +67,26 @@ def test_parameters_within_and_from_a_file(
     np.testing.assert_allclose(results[0].outputs["y"], expected, rtol=0.02, atol=0.002)
 
 
+def test_results_in_the_place_of_inputs_run_after_run() -> None:
+    """Each takes over the memory of the one before, the first that of the input."""
+    graph = ComputeGraph("chain")
+    x, y = graph.input("x", (40, 24)), graph.input("y", (40, 24))
+    graph.output("z", graph.softmax(graph.gelu(x) + y))
+    package = build_package(graph, PackageConfig(PipelineConfig(tiles=3)))
+    places = {
+        name: package.shards[package.shards.tensor == number].address.tolist()
+        for number, name in enumerate(each.name for each in package.tensors)
+    }
+    assert places["z"] in (places["x"], places["y"])
+    random = np.random.default_rng(5)
+    with open_device() as device, device.load(package) as session:
+        for _ in range(3):
+            given = {each: random.normal(size=(40, 24)).astype(np.float32) for each in "xy"}
+            expected = evaluate(graph, given, {})["z"]
+            found = session.run(given).outputs["z"]
+            np.testing.assert_allclose(found, expected, rtol=0.02, atol=0.002)
+
+
 def excepted(package: Application, symbol: str) -> tuple[ContextReport, int]:
     """What is told of tile 0 when a function of its first words does not exist, and where."""
     transport = EmulatedTransport(package.tiles)
