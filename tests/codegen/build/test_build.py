@@ -67,6 +67,18 @@ def test_runs(build: Callable[[], ComputeGraph], tiles: int) -> None:
     check_runs(graph, built(graph, tiles))
 
 
+@pytest.mark.parametrize("tiles", [1, 24])
+@pytest.mark.parametrize("is_given", [True, False])
+def test_sources_that_are_seen_with_an_axis_more(is_given: bool, tiles: int) -> None:
+    """A product stores its operand without the axis of one that broadcasting adds."""
+    graph = ComputeGraph("broadcast")
+    source = graph.input if is_given else graph.parameter
+    wide = graph.broadcast(source("a", (59, 4)), (1, 59, 4))
+    graph.output("p", graph.gemm(wide, graph.input("b", (1, 32, 4)), transpose_b=True))
+    graph.output("q", graph.relu(wide))
+    check_runs(graph, built(graph, tiles))
+
+
 @pytest.mark.parametrize("shape", [(40, 1), (40, 7)])
 def test_starts_of_parameters(shape: tuple[int, int]) -> None:
     """What the host gives has more than what is stored."""

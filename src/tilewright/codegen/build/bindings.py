@@ -153,11 +153,9 @@ def _source(
     shape: Shape | None,
     parameters: Mapping[str, npt.ArrayLike] | None,
 ) -> Binding:
-    storage = source.value.storage
-    if storage.view is not None and (source.prepared or source.constant is not None):
-        raise BuildError(f'"{source.name}" is a view of something larger')
+    storage, prepared = _as_stored(source)
     if source.constant is not None:
-        array = _prepared(source.constant.evaluate([]), source.prepared)
+        array = _prepared(source.constant.evaluate([]), prepared)
         tensor = _stored_tensor(source.name, storage)
         content = _stream(tensor, storage, array)
         return Binding(tensor, _pieces(tensor, storage), buffer, content, SegmentKind.CONSTANT)
@@ -176,12 +174,22 @@ def _source(
     return Binding(tensor, pieces, buffer, _stream(tensor, storage, parameters[source.name]))
 
 
+def _as_stored(source: MidSource) -> tuple[Storage, tuple[Formula, ...]]:
+    """What is stored, and the views that make it of what the host, or a constant, gives."""
+    storage, prepared = source.value.storage, source.prepared
+    if storage.view is None or not (prepared or source.constant is not None):
+        return storage, prepared
+    if not storage.view.keeps_numbers:
+        raise BuildError(f'"{source.name}" is a view of something larger')
+    return Storage(storage.format, storage.base), (*prepared, operators.Reshape(storage.base))
+
+
 def source_tensor(source: MidSource, shape: Shape) -> tuple[Tensor, Pieces]:
     """What the host gives for a source of `shape`. Raises `Inexpressible`."""
     role = Role.PARAMETER if source.kind is SourceKind.PARAMETER else Role.INPUT
-    storage = source.value.storage
-    is_flat = not source.prepared and _is_flat(storage)
-    loops = () if is_flat else _source_loops(storage, shape, source.prepared)
+    storage, prepared = _as_stored(source)
+    is_flat = not prepared and _is_flat(storage)
+    loops = () if is_flat else _source_loops(storage, shape, prepared)
     tensor = _tensor(source.name, role, storage, shape, loops)
     return tensor, _pieces(tensor, storage)
 
@@ -222,9 +230,9 @@ def _prepared_parameter(
 ) -> Binding:
     """A parameter that is more than reordered: the tensor is what is stored of it."""
     assert parameters is not None, "what a file gives is expressible"
-    storage = source.value.storage
+    storage, prepared = _as_stored(source)
     tensor = _stored_tensor(source.name, storage, Role.PARAMETER)
-    array = _prepared(np.asarray(parameters[source.name]), source.prepared)
+    array = _prepared(np.asarray(parameters[source.name]), prepared)
     tensor = replace(tensor, source=Source.SEGMENTS)
     return Binding(tensor, _pieces(tensor, storage), buffer, _stream(tensor, storage, array))
 

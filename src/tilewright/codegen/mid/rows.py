@@ -56,6 +56,7 @@ def received_runs(source: Storage, target: Storage) -> int:
     numbers = np.ravel_multi_index([each[held] for each in coordinates], target.base)
     numbers = seen_numbers(target, numbers)
     tile, place = source.locate(np.unravel_index(numbers, source.shape))
+    tile, place = np.atleast_1d(tile), np.atleast_1d(place)  # a scalar's views are of one element
     starts = np.ones(len(tile), bool)
     starts[1:] = (np.diff(tile) != 0) | (np.diff(place) != 1) | (np.diff(offset[held]) != 1)
     return int(np.count_nonzero(starts & (tile != layout.format.tiles - 1)))
