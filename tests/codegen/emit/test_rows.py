@@ -171,3 +171,13 @@ def test_norms_of_products(tiles: int) -> None:
     x, w = graph.input("x", (20, 32)), graph.parameter("w", (32, 72))
     graph.output("y", graph.layer_norm(x @ w))
     check(graph, {"x": numbers(0, DType.F16, 20, 32), "w": numbers(1, DType.F16, 32, 72)}, tiles)
+
+
+@pytest.mark.parametrize("dtype", [DType.F16, DType.F32])
+def test_a_single_row_whose_parts_are_no_whole_atoms(dtype: DType) -> None:
+    """Sums of rows lie where the rows were, some more on a tile than on others."""
+    graph = ComputeGraph("sums")
+    sums = graph.reduce_sum(graph.gelu(graph.input("x", (19, 8), dtype)))
+    graph.output("y", graph.rms_norm(sums))
+    graph.output("z", graph.softmax(sums))
+    check(graph, {"x": numbers(1, dtype, 19, 8)}, 6)

@@ -103,9 +103,11 @@ def row_candidates(
     """For softmax and normalisations: where x is, on whole rows, or spread."""
     x = operands[0]
     choices: dict[Storage, None] = {}
-    if x.storage is not None and _is_rows(x.storage):
+    if x.storage is not None:
         format = x.storage.format.with_precision(precision)
-        choices[Storage(format, x.storage.base, x.storage.view)] = None
+        there = Storage(format, x.storage.base, x.storage.view)
+        if _is_rows(there):
+            choices[there] = None
     for spread in (rows_format, spread_format):
         choices[Storage(spread(shape, precision, config.tiles, ATOM), shape)] = None
     found = [_candidate(operator, operands, storage, precision, config) for storage in choices]
@@ -130,6 +132,11 @@ def are_contiguous(storage: Storage) -> bool:
     *rows, columns = (1, *storage.layout.largest_shard)
     if columns * storage.format.precision.bytes % ATOM:
         return False
+    parts = storage.format.partitions(len(storage.base) - 1)
+    if parts > 1 and storage.base[-1] < parts * columns:  # others have fewer blocks, or none
+        block = storage.format.axes[-1].block
+        if block * storage.format.precision.bytes % ATOM:
+            return False
     if storage.format.order is ElementOrder.ROW_MAJOR:
         return True
     is_panel = columns == COLUMN_BLOCK and storage.base[-1] % COLUMN_BLOCK == 0
