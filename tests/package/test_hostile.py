@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -218,7 +219,7 @@ def test_a_profile_is_no_package(tmp_path: Path) -> None:
         open_package(tmp_path / "a")
 
 
-def _written(path: Path, fill: Callable[[object], None]) -> Path:
+def _written(path: Path, fill: Callable[[Any], None]) -> Path:
     """A file with a right hash and any manifest."""
     message = encode(schema("package").Package, fill)
     data = message + hashlib.sha256(message).digest()
@@ -226,7 +227,7 @@ def _written(path: Path, fill: Callable[[object], None]) -> Path:
     return path
 
 
-def _head(root: object) -> None:
+def _head(root: Any) -> None:
     for name, value in (
         ("magic", int(schema("package").magic)),
         ("major", 1),
@@ -250,7 +251,7 @@ def _head(root: object) -> None:
     ],
 )
 def test_wrong_heads(tmp_path: Path, name: str, value: object, message: str) -> None:
-    def fill(root: object) -> None:
+    def fill(root: Any) -> None:
         _head(root)
         setattr(root, name, value)
 
@@ -259,10 +260,10 @@ def test_wrong_heads(tmp_path: Path, name: str, value: object, message: str) -> 
 
 
 def test_too_many_entries(tmp_path: Path) -> None:
-    def fill(root: object) -> None:
+    def fill(root: Any) -> None:
         _head(root)
-        root.init("tensors", 10_000)  # type: ignore[attr-defined] # a struct of the schema
-        root.host.init("calls", 5000)  # type: ignore[attr-defined]
+        root.init("tensors", 10_000)
+        root.host.init("calls", 5000)
 
     with pytest.raises(PackageError) as found:
         open_package(_written(tmp_path / "a", fill))
@@ -271,10 +272,10 @@ def test_too_many_entries(tmp_path: Path) -> None:
 
 
 def test_uneven_columns(tmp_path: Path) -> None:
-    def fill(root: object) -> None:
+    def fill(root: Any) -> None:
         _head(root)
-        root.shards.tile = bytes(6)  # type: ignore[attr-defined] # a struct of the schema
-        root.blobs.sizes = bytes(4)  # type: ignore[attr-defined]
+        root.shards.tile = bytes(6)
+        root.blobs.sizes = bytes(4)
 
     with pytest.raises(PackageError) as found:
         open_package(_written(tmp_path / "a", fill))
@@ -294,9 +295,9 @@ def test_a_manifest_has_a_limit(tmp_path: Path) -> None:
 def test_a_message_cannot_read_itself_again_and_again(tmp_path: Path) -> None:
     """Lists whose pointers all lead to the same text cost more than the message has."""
 
-    def fill(root: object) -> None:
+    def fill(root: Any) -> None:
         _head(root)
-        for tensor in root.init("tensors", 1000):  # type: ignore[attr-defined]
+        for tensor in root.init("tensors", 1000):
             tensor.name = "n" * 2000
 
     path = _written(tmp_path / "a", fill)
@@ -317,27 +318,27 @@ def test_a_message_cannot_read_itself_again_and_again(tmp_path: Path) -> None:
         open_package(path)
 
 
-def _calls(root: object) -> None:
-    root.host.init("entryPoints", 1)[0].calls = bytes(MAX_REST)  # type: ignore[attr-defined]
+def _calls(root: Any) -> None:
+    root.host.init("entryPoints", 1)[0].calls = bytes(MAX_REST)
 
 
-def _shape(root: object) -> None:
-    root.init("tensors", 1)[0].shape = bytes(MAX_REST)  # type: ignore[attr-defined]
+def _shape(root: Any) -> None:
+    root.init("tensors", 1)[0].shape = bytes(MAX_REST)
 
 
-def _texts(root: object) -> None:
+def _texts(root: Any) -> None:
     """Python takes four bytes for each character of a text with one that is rare."""
-    for tensor in root.init("tensors", 8000):  # type: ignore[attr-defined]
+    for tensor in root.init("tensors", 8000):
         tensor.name = "\U0001f600" + "n" * 600
 
 
 @pytest.mark.parametrize("more", [_calls, _shape, _texts])
-def test_texts_and_lists_have_a_limit(tmp_path: Path, more: Callable[[object], None]) -> None:
+def test_texts_and_lists_have_a_limit(tmp_path: Path, more: Callable[[Any], None]) -> None:
     """As they take many times their bytes when they are read."""
 
-    def fill(root: object) -> None:
+    def fill(root: Any) -> None:
         _head(root)
-        root.entries = bytes(1 << 20)  # type: ignore[attr-defined] # tables do not count
+        root.entries = bytes(1 << 20)  # tables do not count
         more(root)
 
     told = r"has [45],\d+,\d+ bytes of texts and lists in its manifest; the limit is 4,194,304"

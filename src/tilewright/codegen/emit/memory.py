@@ -157,28 +157,6 @@ def _separations(schedule: TileSchedule, rows: Mapping[int, int]) -> list[tuple[
     ]
 
 
-def _aliases(
-    pairs: Iterable[tuple[int, int]],
-    wants: "Mapping[int, _Want]",
-    rows: Mapping[int, int],
-    separations: Collection[tuple[int, int]],
-) -> Indices:
-    """Requests of results join those of operands, where all that are joined may lie together."""
-    apart = {frozenset(pair) for pair in separations}
-    members = {row: [row] for row in rows.values()}
-    joined = []
-    for pair in pairs:
-        if any(each not in wants or wants[each].resident for each in pair):
-            continue
-        result, operand = (rows[each] for each in pair)
-        if any(frozenset(two) in apart for two in product(members[result], members[operand])):
-            continue
-        together = members[operand] + members[result]
-        members |= dict.fromkeys(together, together)
-        joined.append((result, operand))
-    return joined_aliases(len(rows), np.array(joined, np.int64).reshape(-1, 2))
-
-
 @dataclass(frozen=True, slots=True)
 class _Want:
     """What one buffer asks for; residents keep it throughout."""
@@ -224,6 +202,28 @@ def _buffer_wants(
             need=_need(buffer.memory),
             sequence=_sequence(buffer.block),
         )
+
+
+def _aliases(
+    pairs: Iterable[tuple[int, int]],
+    wants: Mapping[int, _Want],
+    rows: Mapping[int, int],
+    separations: Collection[tuple[int, int]],
+) -> Indices:
+    """Requests of results join those of operands, where all that are joined may lie together."""
+    apart = {frozenset(pair) for pair in separations}
+    members = {row: [row] for row in rows.values()}
+    joined = []
+    for pair in pairs:
+        if any(each not in wants or wants[each].resident for each in pair):
+            continue
+        result, operand = (rows[each] for each in pair)
+        if any(frozenset(two) in apart for two in product(members[result], members[operand])):
+            continue
+        together = members[operand] + members[result]
+        members |= dict.fromkeys(together, together)
+        joined.append((result, operand))
+    return joined_aliases(len(rows), np.array(joined, np.int64).reshape(-1, 2))
 
 
 def _in_block_order(schedule: TileSchedule, wants: list[_Want]) -> list[_Want]:

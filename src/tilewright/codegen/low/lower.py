@@ -297,17 +297,17 @@ class _Work:
             yield Part(axis, start, part[axis])
             start += part[axis]
 
-    def _gathered(self, source: str, target: str, window: int, part: Part | None = None) -> "_Move":
+    def _gathered(self, source: str, target: str, window: int, part: Part | None = None) -> _Move:
         slots = self._dispatch.slot(source), self._dispatch.slot(target)
         moves = gathered(slots[0].storage, slots[1], window, part)
         return _Move(self._named[source], slots[0].storage, self._named[target], moves)
 
-    def _scattered(self, source: str, target: str) -> "_Move":
+    def _scattered(self, source: str, target: str) -> _Move:
         slots = self._dispatch.slot(source), self._dispatch.slot(target)
         moves = scattered(slots[0].storage, slots[1].storage)
         return _Move(self._named[source], slots[0].storage, self._named[target], moves)
 
-    def _exchange(self, moves: list["_Move"], window: int) -> Iterator[LowStep]:
+    def _exchange(self, moves: list[_Move], window: int) -> Iterator[LowStep]:
         for each in moves:
             copies = each.moves.copies
             if len(copies.tile):

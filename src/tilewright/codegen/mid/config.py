@@ -73,7 +73,7 @@ def _one_of(kind: type) -> str:
 
 def _whole(name: str, value: object) -> int:
     try:
-        found = int(operator.index(value))  # type: ignore[arg-type]
+        found = int(operator.index(value))  # type: ignore[arg-type] # that is asked here
     except TypeError:
         raise PlanError(f"{name} of a configuration is a whole number, not {value!r}") from None
     least = _LEAST[name]
